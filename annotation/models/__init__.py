@@ -1,0 +1,18 @@
+from annotation.models.fork_judgements import (
+    InstructionConfirmation,
+    OnsetMark,
+    PrefixJudgement,
+    SliderRating,
+)
+from annotation.models.studies import Assignment, Item, Seat, Study
+
+__all__ = [
+    "Assignment",
+    "InstructionConfirmation",
+    "Item",
+    "OnsetMark",
+    "PrefixJudgement",
+    "Seat",
+    "SliderRating",
+    "Study",
+]

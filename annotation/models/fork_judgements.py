@@ -1,0 +1,78 @@
+"""The answers to one item. Keys carry the protocol: no later answer exists before the blind one."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotation.models.studies import Assignment
+
+
+class SliderRating(models.Model):
+    """Step 1, blind: how closely the assistant followed the workflow, 0 to 100."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="slider")
+    value = models.PositiveSmallIntegerField()
+    recorded_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(value__gte=0, value__lte=100), name="rating_from_0_to_100"
+            ),
+        ]
+
+
+class InstructionConfirmation(models.Model):
+    """Step 2: does the shown instruction appear? Hangs on the rating: no rating, no reveal."""
+
+    class Answer(models.TextChoices):
+        YES = "yes", "Yes"
+        PARTLY = "partly", "Partly"
+        NO = "no", "No"
+
+    slider = models.OneToOneField(
+        SliderRating, on_delete=models.PROTECT, related_name="confirmation"
+    )
+    answer = models.CharField(max_length=6, choices=Answer.choices)
+    recorded_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answer__in=["yes", "partly", "no"]), name="confirmation_is_known"
+            ),
+        ]
+
+
+class OnsetMark(models.Model):
+    """Where the instruction starts: an assistant turn. A 'no' writes a row with no turn."""
+
+    confirmation = models.OneToOneField(
+        InstructionConfirmation, on_delete=models.PROTECT, related_name="onset"
+    )
+    turn = models.ForeignKey(
+        "benchmark.Turn", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    recorded_at = models.DateTimeField(db_default=Now())
+
+
+class PrefixJudgement(models.Model):
+    """Step 3, only where the fork turn is not the first assistant turn: did the prefix follow?"""
+
+    class Answer(models.TextChoices):
+        YES = "yes", "Yes"
+        MOSTLY = "mostly", "Mostly"
+        NO = "no", "No"
+
+    onset = models.OneToOneField(OnsetMark, on_delete=models.PROTECT, related_name="prefix")
+    answer = models.CharField(max_length=6, choices=Answer.choices)
+    recorded_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answer__in=["yes", "mostly", "no"]), name="prefix_is_known"
+            ),
+        ]

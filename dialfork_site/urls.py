@@ -1,0 +1,14 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from dialfork_site import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("accounts/", include("dialfork_site.account_urls")),
+    path("", include("benchmark.urls")),
+    path("", include("scoring.urls")),
+    path("", include("annotation.urls")),
+    path("api/", include("dialfork_site.api_urls")),
+    path("admin/", admin.site.urls),
+]
