@@ -105,9 +105,7 @@ def test_benchmark_knows_neither_scoring_nor_annotation(path):
     pure_ok = {name for name in modules() if layer(name) == 0}
     for name in imported(path):
         if name.split(".")[0] in {"scoring", "annotation"} and (target := file_of(name)):
-            assert (
-                layer(path) == 0 and target in pure_ok or (layer(path) == 2 and target in pure_ok)
-            ), f"{path} imports {target}"
+            assert layer(path) in {0, 2} and target in pure_ok, f"{path} imports {target}"
 
 
 @pytest.mark.parametrize("path", modules())
