@@ -111,7 +111,7 @@ class WorkflowRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn. `text` may be empty (numbers must not shift). `name`: the speaker as written."""
+    """One turn. An empty `text` is kept: numbers must not shift. `name` is as written."""
 
     role: str
     text: str

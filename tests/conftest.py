@@ -39,3 +39,19 @@ def annotator(django_user_model, db):
 @pytest.fixture
 def other_annotator(django_user_model, db):
     return django_user_model.objects.create_user("bo", password="a-long-pass-phrase")
+
+
+@pytest.fixture
+def corpus(db):
+    """Four conformant dialogues over one workflow (see tests/small.py)."""
+    from tests.small import make_corpus
+
+    return make_corpus()
+
+
+@pytest.fixture
+def forked(corpus):
+    """The sixteen forks of each dialogue of `corpus`, in a second corpus."""
+    from tests.small import make_forks
+
+    return make_forks(corpus)
