@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from benchmark.models import (
     Corpus,
     Dialogue,
@@ -63,7 +65,7 @@ def make_corpus(slug: str = "small", *, n: int = 4, workflow: str = "table_book"
         )
         for i, (key, text) in enumerate(STEPS, start=1)
     ]
-    for i, (a, b) in enumerate(zip(steps, steps[1:], strict=False), start=1):
+    for i, (a, b) in enumerate(itertools.pairwise(steps), start=1):
         WorkflowTransition.objects.create(workflow=flow, position=i, source=a, target=b)
     for i in range(n):
         add_dialogue(corpus, flow, f"{workflow}-{i}", said(i), conformant=True, split=half(i, n))
