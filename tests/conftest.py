@@ -3,13 +3,76 @@
 from __future__ import annotations
 
 import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import chromium
+
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+# Services whose absence fails a test instead of skipping it (continuous integration).
+REQUIRED = set(os.environ.get("DIALFORK_REQUIRE", "").split())
+SERVICE_OF_MARKER = {"browser": "chromium", "redis": "redis", "encoders": "encoders"}
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test skipped for want of a required service has failed."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        for marker, service in SERVICE_OF_MARKER.items():
+            if service in REQUIRED and item.get_closest_marker(marker):
+                report.outcome = "failed"
+                report.longrepr = f"{service} is required here, but: {report.longrepr[-1]}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    path = chromium.find()
+    if path is None:
+        pytest.skip("needs Chromium (set CHROMIUM to its path)")
+    return {**browser_type_launch_args, "executable_path": path, "args": BROWSER_FLAGS}
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory) -> Iterator[str]:
+    """A private Redis on a port of its own. Tests that use it are marked `redis`."""
+    server = shutil.which("redis-server")
+    if server is None:
+        pytest.skip("needs redis-server")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = tmp_path_factory.mktemp("redis")
+    command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 @pytest.fixture(scope="session")
