@@ -2,6 +2,7 @@ from annotation.models.fork_judgements import (
     InstructionConfirmation,
     OnsetMark,
     PrefixJudgement,
+    Skip,
     SliderRating,
 )
 from annotation.models.studies import Assignment, Item, Seat, Study
@@ -13,6 +14,7 @@ __all__ = [
     "OnsetMark",
     "PrefixJudgement",
     "Seat",
+    "Skip",
     "SliderRating",
     "Study",
 ]

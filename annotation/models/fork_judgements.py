@@ -76,3 +76,27 @@ class PrefixJudgement(models.Model):
                 condition=Q(answer__in=["yes", "mostly", "no"]), name="prefix_is_known"
             ),
         ]
+
+
+class Skip(models.Model):
+    """An item a person could not judge, with the reason. It is finished, and counted apart."""
+
+    class Reason(models.TextChoices):
+        CUT_OFF = "cut_off", "The conversation is cut off or broken"
+        LANGUAGE = "language", "I cannot follow the language or the subject"
+        DISTRESSING = "distressing", "I would rather not read it"
+        KNOWN = "known", "I know this conversation from elsewhere"
+        OTHER = "other", "Another reason"
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="skip")
+    reason = models.CharField(max_length=12, choices=Reason.choices)
+    note = models.CharField(max_length=500, blank=True)
+    recorded_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(reason__in=["cut_off", "language", "distressing", "known", "other"]),
+                name="skip_reason_is_known",
+            ),
+        ]
