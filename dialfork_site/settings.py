@@ -22,6 +22,8 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 DEMO = env.bool("DEMO", default=False)
+# How many reverse proxies of our own stand in front and append to X-Forwarded-For.
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 
 INSTALLED_APPS = [
     "django.contrib.admin",
