@@ -15,6 +15,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 RESEARCHERS, ANNOTATORS = "researchers", "annotators"
+# Accounts made by the demo; their log-in works on the machine that runs it only.
+DEMO_ACCOUNTS = "demo accounts"
 
 View = TypeVar("View", bound=Callable[..., Any])
 
