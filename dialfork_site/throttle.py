@@ -25,7 +25,8 @@ class TooManyAttempts(Exception):
 
 
 def account_key(username: str) -> str:
-    return salted_hmac("dialfork.failed_login", username.strip().casefold()).hexdigest()
+    name = username.strip().casefold()
+    return salted_hmac("dialfork.failed_login", name, algorithm="sha256").hexdigest()
 
 
 def enter(username: str, address: str) -> None:

@@ -31,6 +31,13 @@ BROWSER_FLAGS = [
 ]
 
 
+def pytest_configure() -> None:
+    from django.conf import settings
+
+    # Hashing that is slow on purpose would take most of the suite's time.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """A test skipped for want of a required service has failed."""
