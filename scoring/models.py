@@ -62,12 +62,32 @@ class Run(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("scoring:run", args=[self.pk])
 
+    def remaining(self) -> ChunkQuerySet:
+        """The parts still to be scored: progress is this query, never a stored counter."""
+        return self.chunks.unfinished()
+
+
+class ChunkQuerySet(models.QuerySet["Chunk"]):
+    def unfinished(self) -> ChunkQuerySet:
+        return self.exclude(state__in=[Chunk.State.DONE, Chunk.State.FAILED])
+
+    def waiting(self) -> ChunkQuerySet:
+        """Parts a worker may claim: queued, of a run that has not failed."""
+        return self.filter(
+            state=Chunk.State.QUEUED, run__state__in=[Run.State.QUEUED, Run.State.RUNNING]
+        )
+
+    def held(self) -> ChunkQuerySet:
+        """Parts under a lease that has not run out."""
+        return self.filter(state=Chunk.State.RUNNING, lease_until__gte=Now())
+
 
 class Chunk(models.Model):
     """A part of a run, worked on by one task. The row with its lease is the truth, not the queue.
 
     A worker claims a chunk by one UPDATE from queued to running with its token and lease; only the
-    holder of the token can finish it. `keys` are the dialogue ids of the part.
+    holder of the token can finish it. `keys` are the dialogue ids of the part, `size` is the number
+    of scores it will write, `sent_at` when a message for it last went to the queue.
     """
 
     class State(models.TextChoices):
@@ -79,11 +99,15 @@ class Chunk(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
     ordinal = models.PositiveIntegerField()
     keys = models.JSONField()
+    size = models.PositiveIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    sent_at = models.DateTimeField(null=True, blank=True)
     token = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     failure = models.TextField(blank=True)
+
+    objects = ChunkQuerySet.as_manager()
 
     class Meta:
         ordering = ["run", "ordinal"]
