@@ -1,0 +1,226 @@
+"""The three steps of an item: asked in order, answered once.
+
+The keys of the answers make the order certain (a confirmation needs a rating, and so on) and the
+unique keys settle races: whoever writes first is stored, everyone else is told what is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import (
+    Assignment,
+    InstructionConfirmation,
+    OnsetMark,
+    PrefixJudgement,
+    Skip,
+    SliderRating,
+)
+from benchmark.models import Fork, Turn
+
+Step = Literal["rate", "instruction", "prefix"]
+NO = InstructionConfirmation.Answer.NO
+
+
+class NotYours(LookupError):
+    """No such item among those of this person."""
+
+
+class StepLocked(LookupError):
+    """The step before has no answer yet, or this item does not have the step."""
+
+
+class AnswerRefused(ValueError):
+    """An answer that is not allowed; `field` names the field at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+class AnsweredBefore(ValueError):
+    """The step has another answer, which stands; `stored` is that answer in words."""
+
+    def __init__(self, stored: str) -> None:
+        self.stored = stored
+        super().__init__(f"This step was answered before: {stored}. The first answer stands.")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What an assignment holds so far; None where a step has no answer."""
+
+    slider: SliderRating | None
+    confirmation: InstructionConfirmation | None
+    onset: OnsetMark | None
+    prefix: PrefixJudgement | None
+    skip: Skip | None
+
+
+def answers(assignment: Assignment) -> Answers:
+    """All answers of an assignment, in at most two queries."""
+    slider = (
+        SliderRating.objects.filter(assignment=assignment)
+        .select_related("confirmation__onset__turn", "confirmation__onset__prefix")
+        .first()
+    )
+    confirmation = getattr(slider, "confirmation", None)
+    onset = getattr(confirmation, "onset", None)
+    prefix = getattr(onset, "prefix", None)
+    skip = Skip.objects.filter(assignment=assignment).first() if not slider or not onset else None
+    return Answers(slider, confirmation, onset, prefix, skip)
+
+
+def fork_of(assignment: Assignment) -> Fork | None:
+    """The fork that is judged, or None when the conversation is a whole one."""
+    return Fork.objects.filter(dialogue_id=assignment.item.dialogue_id).order_by("ordinal").first()
+
+
+def has_prefix(fork: Fork | None) -> bool:
+    """Whether there is an assistant turn before the fork, so that step 3 applies."""
+    return fork is not None and fork.fork_assistant_turn > 1
+
+
+def open_step(assignment: Assignment, given: Answers | None = None) -> Step | None:
+    """The step that waits for an answer; None when the item is finished or skipped."""
+    if assignment.finished_at:
+        return None
+    given = given or answers(assignment)
+    if given.skip:
+        return None
+    if not given.slider:
+        return "rate"
+    if not given.confirmation or not given.onset:
+        return "instruction"
+    return "prefix" if has_prefix(fork_of(assignment)) and not given.prefix else None
+
+
+def open_item(assignment: Assignment) -> None:
+    """Note when the item was first shown."""
+    Assignment.objects.filter(pk=assignment.pk, opened_at=None).update(opened_at=timezone.now())
+
+
+def record_slider(assignment: Assignment, value: int) -> SliderRating:
+    """Store the blind rating, from 0 to 100.
+
+    Raises AnswerRefused (out of range), StepLocked (skipped), AnsweredBefore (another value).
+    """
+    if not 0 <= value <= 100:
+        raise AnswerRefused("rating", "Give a whole number from 0 to 100.")
+    try:
+        with transaction.atomic():
+            _lock(assignment)
+            return SliderRating.objects.create(assignment=assignment, value=value)
+    except IntegrityError:
+        stored = SliderRating.objects.get(assignment=assignment)
+    if stored.value != value:
+        raise AnsweredBefore(f"{stored.value} of 100")
+    return stored
+
+
+def record_confirmation(
+    assignment: Assignment, answer: str, onset: int | None = None
+) -> InstructionConfirmation:
+    """Store whether the shown instruction appears, and from which assistant turn on.
+
+    `onset` is a turn number (counted over all turns) of an assistant turn; with "no" it is
+    ignored and an onset row without a turn is stored.
+
+    Raises StepLocked (no rating yet), AnswerRefused (naming the field), AnsweredBefore.
+    """
+    if answer not in InstructionConfirmation.Answer.values:
+        raise AnswerRefused("appears", "Choose yes, partly or no.")
+    turn = None if answer == NO else _assistant_turn(assignment, onset)
+    slider = SliderRating.objects.filter(assignment=assignment).first()
+    if slider is None:
+        raise StepLocked("The conversation has no rating yet.")
+    try:
+        with transaction.atomic():
+            _lock(assignment)
+            confirmation = InstructionConfirmation.objects.create(slider=slider, answer=answer)
+            OnsetMark.objects.create(confirmation=confirmation, turn=turn)
+            if not has_prefix(fork_of(assignment)):
+                _finish(assignment)
+            return confirmation
+    except IntegrityError:
+        stored = InstructionConfirmation.objects.select_related("onset__turn").get(slider=slider)
+    if (stored.answer, stored.onset.turn_id) != (answer, turn.pk if turn else None):
+        raise AnsweredBefore(confirmation_in_words(stored))
+    return stored
+
+
+def record_prefix(assignment: Assignment, answer: str) -> PrefixJudgement:
+    """Store whether the turns before the fork followed the workflow.
+
+    Raises StepLocked (step 2 is open, or the item has no such step), AnswerRefused, AnsweredBefore.
+    """
+    if answer not in PrefixJudgement.Answer.values:
+        raise AnswerRefused("prefix", "Choose yes, mostly or no.")
+    onset = OnsetMark.objects.filter(confirmation__slider__assignment=assignment).first()
+    if onset is None or not has_prefix(fork_of(assignment)):
+        raise StepLocked("This item is not at that step.")
+    try:
+        with transaction.atomic():
+            _lock(assignment)
+            judgement = PrefixJudgement.objects.create(onset=onset, answer=answer)
+            _finish(assignment)
+            return judgement
+    except IntegrityError:
+        stored = PrefixJudgement.objects.get(onset=onset)
+    if stored.answer != answer:
+        raise AnsweredBefore(stored.get_answer_display().lower())
+    return stored
+
+
+def record_skip(assignment: Assignment, reason: str, note: str = "") -> Skip:
+    """Put an unfinished item aside for good, with a reason.
+
+    Raises AnswerRefused (unknown reason), AnsweredBefore (finished, or skipped before).
+    """
+    if reason not in Skip.Reason.values:
+        raise AnswerRefused("reason", "Choose one of the reasons.")
+    try:
+        with transaction.atomic():
+            current = Assignment.objects.select_for_update().get(pk=assignment.pk)
+            if current.finished_at:
+                raise AnsweredBefore("the item is finished")
+            skip = Skip.objects.create(assignment=assignment, reason=reason, note=note.strip())
+            _finish(assignment)
+            return skip
+    except IntegrityError as error:
+        raise AnsweredBefore("the item was skipped") from error
+
+
+def confirmation_in_words(confirmation: InstructionConfirmation) -> str:
+    """Such as "yes, from turn 8" or "no"."""
+    answer = confirmation.get_answer_display().lower()
+    turn = confirmation.onset.turn
+    return f"{answer}, from turn {turn.number}" if turn else answer
+
+
+def _assistant_turn(assignment: Assignment, number: int | None) -> Turn:
+    if number is None:
+        raise AnswerRefused("onset", "Choose the first assistant turn that shows it.")
+    turn = Turn.objects.filter(
+        dialogue_id=assignment.item.dialogue_id, number=number, role=Turn.Role.ASSISTANT
+    ).first()
+    if turn is None:
+        raise AnswerRefused("onset", f"Turn {number} is not an assistant turn of this item.")
+    return turn
+
+
+def _lock(assignment: Assignment) -> None:
+    """Serialise with skipping: an item put aside takes no answers."""
+    Assignment.objects.select_for_update().get(pk=assignment.pk)
+    if Skip.objects.filter(assignment=assignment).exists():
+        raise StepLocked("This item was skipped.")
+
+
+def _finish(assignment: Assignment) -> None:
+    now: Any = timezone.now()
+    Assignment.objects.filter(pk=assignment.pk).update(finished_at=now)
+    assignment.finished_at = now
