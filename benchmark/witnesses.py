@@ -33,14 +33,16 @@ PRECEDENCE_SUPPORT = 5
 class Procedure:
     """Steps and what is known of their order.
 
-    `before[b]` holds the steps that come before b; `repeatable` those that may come again; `moves`
-    the allowed next steps of each step, None when only precedences are known ("" is the start);
-    `free` the steps that may stand anywhere.
+    `before[b]` holds the steps that come before b; `repeatable` those that may come again, and
+    `echoed` those that may come again word for word; `moves` the allowed next steps of each step,
+    None when only precedences are known ("" is the start); `free` the steps that may stand
+    anywhere.
     """
 
     steps: frozenset[str]
     before: Mapping[str, frozenset[str]]
     repeatable: frozenset[str] = frozenset()
+    echoed: frozenset[str] = frozenset()
     moves: Mapping[str, frozenset[str]] | None = None
     free: frozenset[str] = frozenset()
 
@@ -130,35 +132,41 @@ def procedure_of_workflow(workflow: WorkflowRecord) -> Procedure:
 
 
 def procedure_of_dialogues(
-    sequences: Iterable[Sequence[str]],
+    sequences: Iterable[Sequence[tuple[str, str]]],
     *,
     steps: Collection[str] = (),
+    greeting: str = "",
     share: float = PRECEDENCE_SHARE,
     support: int = PRECEDENCE_SUPPORT,
 ) -> Procedure:
-    """Lenient knowledge, from the label sequences of a task's conformant dialogues.
+    """Lenient knowledge, from the (label, text) of assistant turns of a task's conformant dialogues.
 
     a precedes b when, among the dialogues that hold both (at least `support`), at least `share`
-    have a's first occurrence before b's. A step may come again when more than 1 - `share` of the
-    dialogues that hold it repeat it. `steps` adds labels that belong to the task though unseen.
+    have a's first occurrence before b's. A step may come again (or be echoed) when more than
+    1 - `share` of the dialogues that hold it repeat it (word for word). `steps` adds labels that
+    belong to the task though unseen; nothing requires the step `greeting`.
     """
     earlier: Counter[tuple[str, str]] = Counter()
     held: Counter[str] = Counter()
     again: Counter[str] = Counter()
-    for labels in sequences:
-        counts = Counter(label for label in labels if label)
+    echoes: Counter[str] = Counter()
+    for sequence in sequences:
+        said = Counter((label, plain(text)) for label, text in sequence if label)
+        counts = Counter(label for label, _ in sequence if label)
         held.update(counts.keys())
         again.update(label for label, n in counts.items() if n > 1)
-        earlier.update(combinations(dict.fromkeys(label for label in labels if label), 2))
+        echoes.update({label for (label, _), n in said.items() if n > 1})
+        earlier.update(combinations(dict.fromkeys(label for label, _ in sequence if label), 2))
     before: dict[str, set[str]] = {label: set() for label in held}
     for (a, b), n in earlier.items():
         both = n + earlier.get((b, a), 0)
-        if both >= support and n >= share * both:
+        if a != greeting and both >= support and n >= share * both:
             before[b].add(a)
     return Procedure(
         steps=frozenset(held) | frozenset(steps),
         before={label: frozenset(found) for label, found in before.items()},
         repeatable=frozenset(s for s, n in held.items() if again[s] > (1 - share) * n),
+        echoed=frozenset(s for s, n in held.items() if echoes[s] > (1 - share) * n),
     )
 
 
@@ -180,29 +188,34 @@ def align(
     procedure : from `procedure_of_dialogues`, or a workflow, whose graph is then used.
     source : labels of the source's assistant turns: they say which steps were due. Without it
         every step that must come before is due (right for a workflow graph).
-    texts : texts of the same turns; a text said before makes its turn a repetition even where
-        the step may come again.
+    texts : texts of the same turns; a step said again word for word is a repetition even where
+        the step may come again, unless its echo is usual.
     """
     known = procedure_of_workflow(procedure) if isinstance(procedure, WorkflowRecord) else procedure
     needed = None if source is None else frozenset(source)
     events: list[Event] = []
     done: set[str] = set()
-    said: set[str] = set()
+    said: set[tuple[str, str]] = set()
     previous = ""
     for place, label in enumerate(labels):
-        text = texts[place].strip().casefold() if texts else ""
+        text = plain(texts[place]) if texts else ""
         if place + 1 >= start:
             found = _events_at(label, labels[place + 1 :], known, done, needed, previous)
-            if not found and label in done and text and text in said:
+            if not found and text and (label, text) in said and label not in known.echoed:
                 found = [(REPEATED, (label,))]
             events += [Event(place + 1, kind, steps) for kind, steps in found]
         if label in known.steps:
             done.add(label)
             if label not in known.free:
                 previous = label
-        if text:
-            said.add(text)
+        if label and text:
+            said.add((label, text))
     return Witness(tuple(events), inferred)
+
+
+def plain(text: str) -> str:
+    """A text without regard to case and white space: two turns that say the same are equal."""
+    return " ".join(text.split()).casefold()
 
 
 def assistant_labels(turns: Sequence[TurnRecord]) -> list[str]:
