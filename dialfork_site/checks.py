@@ -3,19 +3,87 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.http.request import validate_host
+
+from dialfork_site.addresses import is_loopback
+from scoring import encoders
+
+SQLITE = "django.db.backends.sqlite3"
 
 
 @register()
 def secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    if settings.SECRET_KEY or settings.DEBUG:
+    if settings.DEBUG or getattr(settings, "SECRET_KEY", ""):
         return []
     return [
         Error(
             "SECRET_KEY is empty. Set it in the environment or in .env; "
             "'make setup' writes a random one.",
             id="dialfork.E001",
+        )
+    ]
+
+
+@register()
+def database_and_broker(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    sqlite = settings.DATABASES["default"]["ENGINE"] == SQLITE
+    if not sqlite or settings.CELERY_BROKER_URL.startswith("memory"):
+        return []
+    return [
+        Error(
+            "DATABASE_URL is SQLite and BROKER_URL is a server. Workers of their own need a "
+            "database that takes many writers: set DATABASE_URL to PostgreSQL, or leave "
+            "BROKER_URL at memory://.",
+            id="dialfork.E002",
+        )
+    ]
+
+
+@register()
+def known_encoder(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    try:
+        encoders.check(settings.ENCODER)
+    except encoders.UnknownEncoder as error:
+        return [Error(f"ENCODER: {error}", id="dialfork.E003")]
+    return []
+
+
+@register()
+def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    parts = urlsplit(settings.PUBLIC_URL)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return [
+            Error(
+                f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address, "
+                "for example https://dialfork.example.org.",
+                id="dialfork.E004",
+            )
+        ]
+    if validate_host(parts.hostname, settings.ALLOWED_HOSTS):
+        return []
+    return [
+        Warning(
+            f"PUBLIC_URL names {parts.hostname}, but ALLOWED_HOSTS does not: "
+            "pages opened there answer 400. Add it to ALLOWED_HOSTS.",
+            id="dialfork.W001",
+        )
+    ]
+
+
+@register()
+def demo_stays_here(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    if not settings.DEMO or is_loopback(host):
+        return []
+    return [
+        Error(
+            f"DEMO is set and PUBLIC_URL names {host}. The demo's accounts have passwords in a "
+            "file, so it is served on this machine only: unset DEMO, or set PUBLIC_URL to "
+            "http://127.0.0.1:8000.",
+            id="dialfork.E005",
         )
     ]

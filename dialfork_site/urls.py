@@ -2,9 +2,11 @@ from django.contrib import admin
 from django.urls import include, path
 
 from dialfork_site import views
+from dialfork_site.health import healthz
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("healthz", healthz, name="healthz"),
     path("accounts/", include("dialfork_site.account_urls")),
     path("", include("benchmark.urls")),
     path("", include("scoring.urls")),
