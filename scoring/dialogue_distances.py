@@ -1,0 +1,212 @@
+"""Distances between two dialogues (DialFork, task 2), one pair at a time and in batches.
+
+A distance is 0 for equal dialogues and grows with the deviation. The first of a pair is the source
+(conformant), the second the fork. Roles are data, so any role may match any role unless asked
+otherwise. Batches share the work on a source over its forks: one matrix product per source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from scoring.time_warping import dtw_pairs, flow_dtw
+from scoring.turn_vectors import (
+    Block,
+    DialogueVectors,
+    Distance,
+    Floats,
+    Pairs,
+    cosine_distance,
+    one_thread,
+    scored_turns,
+    similarity_blocks,
+    snapped,
+)
+
+__all__ = [
+    "METHODS",
+    "DialogueVectors",
+    "Distance",
+    "cosine_distance",
+    "dtw_pairs",
+    "flow_dtw",
+    "flow_score",
+    "flow_score_pairs",
+    "full_pairs",
+    "mean_pairs",
+    "random_pairs",
+    "scored_turns",
+    "shared_prefix_pairs",
+    "turn_difference_pairs",
+    "word_difference_pairs",
+]
+
+
+# -- FlowScore ---------------------------------------------------------------------------------
+
+
+def flow_score(
+    a: DialogueVectors,
+    b: DialogueVectors,
+    *,
+    matching: str = "greedy",
+    same_role: bool = False,
+) -> Distance:
+    """1 - F of turn-level maximum matching by cosine (DialFork, task 2); turn order is not used.
+
+    P is the mean over turns of `b`, R over turns of `a`, of the best cosine ("greedy") or of the
+    cosine under the best one-to-one assignment ("assignment": a turn left over counts 0). With
+    `same_role` a turn matches turns of its own role only, else counts 0. F is 0 where P or R is
+    not positive. Two empty dialogues: 0; one empty: 1.
+    """
+    return flow_score_pairs([(a, b)], matching=matching, same_role=same_role)[0]
+
+
+def flow_score_pairs(
+    pairs: Pairs, *, matching: str = "greedy", same_role: bool = False
+) -> list[Distance]:
+    """`flow_score` of many pairs; pairs with one source object share one matrix product."""
+    if matching not in ("greedy", "assignment"):
+        raise ValueError(f"matching is {matching!r}; it must be 'greedy' or 'assignment'")
+    found: list[Distance] = [Distance(0.0, detail=_parts(1.0, 1.0, 1.0))] * len(pairs)
+    for i in _with_an_empty_side(pairs):
+        if len(pairs[i][0].roles) or len(pairs[i][1].roles):
+            found[i] = Distance(1.0, detail=_parts(0.0, 0.0, 0.0))
+    best = _greedy if matching == "greedy" else _assigned
+    with one_thread():
+        for block in similarity_blocks(pairs):
+            precisions, recalls = best(block, _role_mask(pairs, block) if same_role else None)
+            scores = _harmonic(precisions, recalls)
+            rows = zip(precisions.tolist(), recalls.tolist(), scores.tolist(), strict=True)
+            for place, (p, r, f) in zip(block.places, rows, strict=True):
+                found[place] = Distance(1.0 - f, detail=_parts(p, r, f))
+    return found
+
+
+def _with_an_empty_side(pairs: Pairs) -> list[int]:
+    return [i for i, (a, b) in enumerate(pairs) if not (len(a.roles) and len(b.roles))]
+
+
+def _parts(precision: float, recall: float, score: float) -> dict[str, float]:
+    return {"precision": precision, "recall": recall, "f": score}
+
+
+def _harmonic(precisions: Floats, recalls: Floats) -> Floats:
+    positive = (precisions > 0) & (recalls > 0)
+    total = np.where(positive, precisions + recalls, 1.0)
+    return np.minimum(np.where(positive, 2 * precisions * recalls / total, 0.0), 1.0)
+
+
+def _role_mask(pairs: Pairs, block: Block) -> NDArray[np.bool_]:
+    rows = np.array(pairs[block.places[0]][0].roles, dtype=object)
+    columns = np.array([role for i in block.places for role in pairs[i][1].roles], dtype=object)
+    return rows[:, None] == columns[None, :]
+
+
+def _greedy(block: Block, allowed: NDArray[np.bool_] | None) -> tuple[Floats, Floats]:
+    cosines = block.cosines if allowed is None else np.where(allowed, block.cosines, -np.inf)
+    of_forks = snapped(cosines.max(axis=0))
+    of_source = snapped(np.maximum.reduceat(cosines, block.starts, axis=1))
+    if allowed is not None:
+        # A turn without a partner of its role counts 0.
+        of_forks = np.where(np.isneginf(of_forks), 0.0, of_forks)
+        of_source = np.where(np.isneginf(of_source), 0.0, of_source)
+    precisions = np.add.reduceat(of_forks, block.starts) / block.lengths
+    return precisions, of_source.mean(axis=0)
+
+
+def _assigned(block: Block, allowed: NDArray[np.bool_] | None) -> tuple[Floats, Floats]:
+    cosines = snapped(block.cosines)
+    if allowed is not None:
+        cosines = np.where(allowed, cosines, 0.0)
+    sums = []
+    for start, length in zip(block.starts, block.lengths, strict=True):
+        part = cosines[:, start : start + length]
+        rows, columns = linear_sum_assignment(part, maximize=True)
+        sums.append(float(part[rows, columns].sum()))
+    total = np.array(sums)
+    return total / block.lengths, total / len(cosines)
+
+
+# -- Mean, Full and the controls ---------------------------------------------------------------
+
+
+def mean_pairs(pairs: Pairs) -> list[Distance]:
+    """1 - cos of the plain means of the turn vectors; 1 for no turn or a zero mean."""
+    means: dict[int, Floats | None] = {}
+    for dialogue in (d for pair in pairs for d in pair):
+        if id(dialogue) not in means:
+            rows = np.asarray(dialogue.vectors, dtype=np.float64)
+            means[id(dialogue)] = rows.mean(axis=0) if len(rows) else None
+    found = []
+    for a, b in pairs:
+        x, y = means[id(a)], means[id(b)]
+        found.append(Distance(1.0 if x is None or y is None else cosine_distance(x, y)))
+    return found
+
+
+def full_pairs(pairs: Pairs) -> list[Distance]:
+    """1 - cos of the vectors of the whole texts; undefined where a dialogue was given none."""
+    return [
+        Distance(None, "no_vector_of_the_whole_dialogue")
+        if a.full is None or b.full is None
+        else Distance(cosine_distance(a.full, b.full))
+        for a, b in pairs
+    ]
+
+
+def shared_prefix_pairs(pairs: Pairs) -> list[Distance]:
+    """1 - (leading turns equal in role and stripped text) / (turns of the longer dialogue)."""
+    return [_shared_prefix(a, b) for a, b in pairs]
+
+
+def _shared_prefix(a: DialogueVectors, b: DialogueVectors) -> Distance:
+    shared = 0
+    for role, other, text, other_text in zip(a.roles, b.roles, a.texts, b.texts, strict=False):
+        if role != other or text.strip() != other_text.strip():
+            break
+        shared += 1
+    longest = max(len(a.roles), len(b.roles))
+    return Distance(1.0 - shared / longest if longest else 0.0, detail={"shared": shared})
+
+
+def turn_difference_pairs(pairs: Pairs) -> list[Distance]:
+    """Absolute difference of the numbers of scored turns."""
+    return [Distance(float(abs(len(a.roles) - len(b.roles)))) for a, b in pairs]
+
+
+def word_difference_pairs(pairs: Pairs) -> list[Distance]:
+    """Absolute difference of the numbers of words, parted by white space."""
+    return [Distance(float(abs(_words(a) - _words(b)))) for a, b in pairs]
+
+
+def _words(dialogue: DialogueVectors) -> int:
+    return sum(len(text.split()) for text in dialogue.texts)
+
+
+def random_pairs(pairs: Pairs, *, seed: int = 0) -> list[Distance]:
+    """A number in [0, 1) drawn from the seed and the two texts: the same in any batch."""
+    return [Distance(_drawn(seed, a, b)) for a, b in pairs]
+
+
+def _drawn(seed: int, a: DialogueVectors, b: DialogueVectors) -> float:
+    said = "\x1e".join([str(seed), *a.texts, "\x1d", *b.texts])
+    digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") / 2.0**64
+
+
+METHODS: dict[str, Callable[..., list[Distance]]] = {
+    "flow_score": flow_score_pairs,
+    "mean": mean_pairs,
+    "flow_dtw": dtw_pairs,
+    "full": full_pairs,
+    "shared_prefix": shared_prefix_pairs,
+    "turn_difference": turn_difference_pairs,
+    "word_difference": word_difference_pairs,
+    "random": random_pairs,
+}

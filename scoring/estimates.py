@@ -1,0 +1,47 @@
+"""What a statistic answers: a number, or no number and the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A statistic as reported.
+
+    `value` is None exactly where `reason` is non-empty. `n` counts the observations used, `ci` is
+    (low, high) or None, `detail` holds further figures by name (each a number, None or text).
+    """
+
+    value: float | None
+    reason: str = ""
+    n: int = 0
+    ci: tuple[float, float] | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            if not self.reason:
+                raise ValueError("an undefined value needs a reason")
+        elif not math.isfinite(self.value):
+            raise ValueError(f"{self.value} is no value; give None and a reason")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate as JSON: details beside `value`, `n`, `ci`; `reason` where there is one."""
+        row: dict[str, Any] = {
+            "value": self.value,
+            "n": self.n,
+            "ci": list(self.ci) if self.ci else None,
+            **self.detail,
+        }
+        if self.reason:
+            row["reason"] = self.reason
+        return row
+
+
+def undefined(reason: str, *, n: int = 0, **detail: Any) -> Estimate:
+    """No value, for `reason` (a short name such as "no_pairs")."""
+    return Estimate(None, reason, n=n, detail=detail)
