@@ -160,6 +160,14 @@ class ForkRecord:
             raise BadRecord("fork", "fork_assistant_turn must lie between 1 and fork_turn")
 
 
+# Where the source lies is left out: a fork is the same fork in a corpus of another name.
+_FORK_DIGEST = tuple(
+    name
+    for name in ForkRecord.__dataclass_fields__
+    if name not in ("source_corpus", "source_format")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class DialogueRecord:
     """One dialogue as read. `conformant` is None when the input does not say.
@@ -185,10 +193,7 @@ class DialogueRecord:
                 self.workflow,
                 self.conformant,
                 [[t.role, t.text, t.name, t.label, t.meta] for t in self.turns],
-                [
-                    [f.source_corpus, f.source, f.type, f.variant, f.k, f.fork_turn, f.instruction]
-                    for f in self.forks
-                ],
+                [[getattr(f, name) for name in _FORK_DIGEST] for f in self.forks],
                 self.meta,
             ]
         )

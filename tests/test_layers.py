@@ -16,6 +16,7 @@ SERVICES = {
     "benchmark/generating.py",
     "benchmark/releasing.py",
     "benchmark/splitting.py",
+    "benchmark/storing.py",
     "annotation/enrolment.py",
     "annotation/judging.py",
     "annotation/reports.py",

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.formats import FORMATS
+from benchmark.importing import ImportReport, import_records
+from benchmark.models import Corpus
+from benchmark.records import ROLES, BadRecord, Record
+
+NOTHING_READABLE, PARTLY_REJECTED = 1, 3
+REJECTED_SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "Import workflows, dialogues and trajectories. Importing twice changes nothing. "
+        "Exit code 1: nothing readable; 3: some of it rejected."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("format", choices=sorted(FORMATS))
+        parser.add_argument("path", type=Path, help="A file or folder (see docs/formats.md).")
+        parser.add_argument("--corpus", required=True, metavar="SLUG")
+        parser.add_argument("--workflows", type=Path, metavar="DIR")
+        parser.add_argument(
+            "--roles",
+            nargs="+",
+            default=[],
+            metavar="NAME=ROLE",
+            help=f"Which role a speaker name has ({', '.join(ROLES)}).",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Compare, write nothing.")
+        parser.add_argument("--update", action="store_true", help="Replace what has changed.")
+        parser.add_argument("--json", action="store_true", help="End with one JSON object.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        corpus = corpus_for(options["corpus"], create=not options["dry_run"])
+        reader = FORMATS[options["format"]]
+        records = reader(
+            options["path"], workflows=options["workflows"], roles=roles_from(options["roles"])
+        )
+        try:
+            report = import_records(
+                corpus,
+                options["format"],
+                progress(records),
+                update=options["update"],
+                dry_run=options["dry_run"],
+            )
+        except BadRecord as bad:
+            report = ImportReport(format=options["format"], corpus=corpus.slug, rejected=[bad])
+        self.say(report, dry_run=options["dry_run"])
+        if options["json"]:
+            self.stdout.write(json.dumps(report.to_json(), ensure_ascii=False))
+        if not report.read:
+            sys.exit(NOTHING_READABLE)
+        if report.rejected:
+            sys.exit(PARTLY_REJECTED)
+
+    def say(self, report: ImportReport, *, dry_run: bool) -> None:
+        would = " (nothing written)" if dry_run else ""
+        self.stdout.write(
+            f"{report.new} new, {report.unchanged} unchanged, {report.updated} updated, "
+            f"{len(report.rejected)} rejected{would}; {report.turns} turns, "
+            f"{sum(report.workflows.values())} workflows."
+        )
+        for name, count in sorted(report.warnings.items()):
+            self.stdout.write(f"  {count:>6}  {name} (first: {report.places[name][0]})")
+        for bad in report.rejected[:REJECTED_SHOWN]:
+            self.stderr.write(f"rejected: {bad}")
+        if len(report.rejected) > REJECTED_SHOWN:
+            self.stderr.write(f"... and {len(report.rejected) - REJECTED_SHOWN} more rejected")
+        if not report.read:
+            self.stderr.write("Nothing could be read.")
+
+
+def corpus_for(slug: str, *, create: bool) -> Corpus:
+    """The corpus `slug`; made when `create`, else an unsaved one stands for it."""
+    found = Corpus.objects.filter(slug=slug).first()
+    if found:
+        return found
+    corpus = Corpus(slug=slug)
+    try:
+        corpus.full_clean(exclude=["title"])
+    except ValidationError as error:
+        raise CommandError(f"--corpus {slug}: {' '.join(error.messages)}") from error
+    return Corpus.objects.get_or_create(slug=slug)[0] if create else corpus
+
+
+def roles_from(pairs: Iterable[str]) -> dict[str, str]:
+    """{"Agent 007": "assistant"} from ["Agent 007=assistant"]; CommandError for anything else."""
+    roles = {}
+    for pair in pairs:
+        name, _, role = pair.rpartition("=")
+        if role not in ROLES:
+            raise CommandError(
+                f"--roles {pair}: write NAME=ROLE with one of the roles {', '.join(ROLES)}"
+            )
+        roles[name] = role
+    return roles
+
+
+def progress(records: Iterable[Record | BadRecord]) -> Iterator[Record | BadRecord]:
+    """`records` with a bar on a terminal, as they are otherwise."""
+    yield from tqdm(records, unit=" records", disable=not sys.stderr.isatty(), file=sys.stderr)
