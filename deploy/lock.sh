@@ -19,12 +19,19 @@ resolve requirements-test.lock -c requirements.lock --extra test pyproject.toml
 
 # torch and what its CUDA builds carry stay out: setup installs torch by version, so that a CPU
 # build is kept where one is offered.
-without_torch=$(mktemp)
-trap 'rm -f "$without_torch"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
     -c requirements-test.lock --extra encoders pyproject.toml \
     | sed -n 's/^\(torch\|triton\|nvidia-[a-z0-9-]*\|cuda-[a-z0-9-]*\)==.*/--no-emit-package \1/p' \
-        | tr '\n' ' ' >"$without_torch"
+        >"$work/torch"
 # shellcheck disable=SC2046
-resolve requirements-encoders.lock -c requirements-test.lock --extra encoders \
-    $(cat "$without_torch") pyproject.toml
+resolve requirements-encoders.lock $(cat "$work/torch") -c requirements-test.lock \
+    --extra encoders pyproject.toml
+
+# The measured peers, without what they name but a measurement never imports.
+printf '%s\n' torch anthropic codecov datasets fastapi flake8 langchain-anthropic langchain-aws \
+    langchain-google-genai langchain-huggingface langchain-openai openai pre-commit pytest-cov \
+    uvicorn >"$work/not-imported"
+resolve requirements-bench.lock --excludes "$work/not-imported" -c requirements-encoders.lock \
+    -c requirements-test.lock --extra bench pyproject.toml

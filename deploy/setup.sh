@@ -63,7 +63,7 @@ install_base() {
 install_encoders() {
     # torch first: sentence-transformers keeps the build that is there, which may be a CPU build.
     # Builds differ by platform, so torch is pinned by version and the rest by hash.
-    sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' requirements-test.lock requirements-encoders.lock \
+    sed -n 's/^\([A-Za-z0-9._-]*==.*\) \\$/\1/p' requirements-test.lock requirements-encoders.lock \
         | sort -u >$VENV/pins.txt
     $PY -m pip install -qq --disable-pip-version-check --only-binary=:all: \
         -c $VENV/pins.txt $TORCH
