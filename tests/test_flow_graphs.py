@@ -1,0 +1,184 @@
+"""Flow graphs: clustering per role, moves, surprisal per turn, the score of a path."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.flow_graphs import END, START, FlowGraph, assign, count_moves, fit, turn_surprisal
+from scoring.flow_pruning import as_sdialog_prunes
+from scoring.node_labels import keywords_of
+from scoring.path_scores import path_score, score_dialogue, sdialog_path_score
+from scoring.turn_vectors import DialogueVectors
+
+AXES = np.eye(5)
+SAID = {"u0": 0, "u1": 1, "s0": 2, "s1": 3, "s2": 4}
+
+
+def dialogue(*names):
+    roles = tuple("user" if name[0] == "u" else "assistant" for name in names)
+    vectors = np.array([AXES[SAID[name]] for name in names]).reshape(-1, 5)
+    return DialogueVectors(roles, tuple(f"says {name}" for name in names), vectors)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    usual = dialogue("u0", "s0", "u1", "s1")
+    return fit([usual, usual, dialogue("u0", "s0", "s0", "u1", "s1")])
+
+
+def test_utterances_alike_form_a_node_per_role(graph):
+    assert [(node.name, node.role, node.size) for node in graph.nodes] == [
+        ("u0", "user", 3),
+        ("u1", "user", 3),
+        ("s0", "assistant", 4),
+        ("s1", "assistant", 3),
+    ]
+    assert graph.paths[2] == ("u0", "s0", "s0", "u1", "s1")
+    assert graph.nodes[2].label == "says s0"
+
+
+def test_one_meaning_in_two_roles_is_two_nodes():
+    both = DialogueVectors(("user", "assistant"), ("yes", "yes"), np.ones((2, 3)))
+    assert [node.name for node in fit([both]).nodes] == ["u0", "s0"]
+
+
+def test_self_loops_are_kept_and_counted(graph):
+    assert graph.count("s0", "s0") == 1
+    assert graph.count("s0", "u1") == 3
+    assert graph.count(START, "u0") == 3
+    assert graph.count("s1", END) == 3
+
+
+def test_the_probabilities_of_a_row_sum_to_one(graph):
+    ends = [node.name for node in graph.nodes] + [END]
+    for start in [START, "u0", "s0", "u1", "s1", "never seen"]:
+        assert sum(graph.probability(start, b) for b in ends) == pytest.approx(1.0)
+
+
+def test_a_graph_survives_json_with_the_same_scores(graph):
+    again = FlowGraph.from_dict(json.loads(json.dumps(graph.to_dict())))
+    d = dialogue("u0", "s1", "u1", "s0")
+    assert again.to_dict() == graph.to_dict()
+    assert score_dialogue(again, d.roles, d.vectors) == score_dialogue(graph, d.roles, d.vectors)
+    assert turn_surprisal(again, d.roles, d.vectors) == turn_surprisal(graph, d.roles, d.vectors)
+
+
+def test_a_graph_of_another_version_is_refused():
+    with pytest.raises(ValueError, match="version 2"):
+        FlowGraph.from_dict({"version": 2})
+
+
+def test_the_score_is_the_geometric_mean_with_the_end_as_last_move(graph):
+    found = path_score(graph, ["u0", "s0", "u1", "s1"])
+    # Four nodes and END: counts 3 of 3, 3 of 3, 3 of 4, 3 of 3, 3 of 3.
+    product = (4 / 8) * (4 / 8) * (4 / 9) * (4 / 8) * (4 / 8)
+    assert found.value == pytest.approx(product ** (1 / 5))
+    assert found.n == 4
+
+
+def test_a_path_without_a_turn_has_no_score_and_says_why(graph):
+    assert path_score(graph, []).reason == "no_scored_turn"
+    assert sdialog_path_score(graph, []).reason == "no_scored_turn"
+
+
+def test_no_known_move_is_undefined_and_not_the_best_score(graph):
+    assert sdialog_path_score(graph, ["s1"], known_only=True).reason == "no_known_move"
+
+
+@given(st.lists(st.sampled_from(["u0", "u1", "s0", "s1"]), min_size=1, max_size=200))
+def test_long_paths_do_not_underflow(path):
+    counts = count_moves([["u0", "s0", "u1", "s1"]])
+    nodes = fit([dialogue("u0", "s0", "u1", "s1")]).nodes
+    value = path_score(FlowGraph(nodes, counts), path * 20).value
+    assert 0 < value <= 1
+
+
+def test_surprisal_is_minus_log_of_the_probability_of_the_move(graph):
+    d = dialogue("u0", "s1")
+    first, second = turn_surprisal(graph, d.roles, d.vectors)
+    assert first["node"] == "u0" and first["probability"] == 4 / 8
+    assert second["probability"] == 1 / 8
+    assert second["surprisal"] == pytest.approx(math.log(8))
+
+
+def test_turns_that_are_not_scored_have_a_reason_and_shift_nothing(graph):
+    roles = ["system", "user", "assistant", "assistant", "action"]
+    texts = ["note", "hello", " ", "yes", "call"]
+    vectors = np.stack([AXES[4], AXES[0], np.zeros(5), AXES[2], AXES[4]])
+    rows = turn_surprisal(graph, roles, vectors, texts)
+    assert [row["node"] for row in rows] == [None, "u0", None, "s0", None]
+    assert [row.get("reason") for row in rows] == [
+        "role_is_not_scored",
+        None,
+        "blank_turn",
+        None,
+        "role_is_not_scored",
+    ]
+    assert rows[3]["probability"] == graph.probability("u0", "s0")
+    assert [row["node"] for row in turn_surprisal(graph, roles, vectors)] == [
+        row["node"] for row in rows
+    ]
+
+
+@given(st.lists(st.sampled_from(sorted(SAID)), min_size=1, max_size=12), st.integers(0, 12))
+def test_surprisal_at_a_turn_depends_on_no_later_turn(names, cut):
+    fitted = fit([dialogue("u0", "s0", "u1", "s1"), dialogue("u0", "s2")])
+    whole, start = dialogue(*names), dialogue(*names[:cut])
+    rows = turn_surprisal(fitted, whole.roles, whole.vectors)
+    assert turn_surprisal(fitted, start.roles, start.vectors) == rows[:cut]
+
+
+def test_a_role_without_a_node_is_undefined_with_a_reason():
+    only_user = fit([dialogue("u0")])
+    d = dialogue("u0", "s0")
+    assert assign(only_user, d.roles, d.vectors)[1] is None
+    assert turn_surprisal(only_user, d.roles, d.vectors)[1]["reason"] == "no_node_of_this_role"
+    assert score_dialogue(only_user, d.roles, d.vectors).reason == "no_node_of_this_role"
+
+
+def test_confidence_is_high_on_a_node_and_shared_between_two(graph):
+    between = (AXES[2] + AXES[3]) / 2
+    found = assign(graph, ["assistant", "assistant"], np.stack([AXES[2], between]))
+    assert found[0].confidence > 0.99
+    assert found[1].confidence == pytest.approx(0.5)
+
+
+def test_an_empty_dialogue_goes_from_start_to_end():
+    assert fit([dialogue()]).count(START, END) == 1
+    assert fit([]).nodes == ()
+
+
+def test_zero_vectors_form_a_node_and_no_nan():
+    zeros = DialogueVectors(("user", "user"), ("a", "b"), np.zeros((2, 3)))
+    assert [node.size for node in fit([zeros]).nodes] == [2]
+
+
+def test_a_role_that_is_not_scored_is_refused_by_name():
+    odd = DialogueVectors(("system",), ("x",), np.ones((1, 3)))
+    with pytest.raises(ValueError, match="'system'"):
+        fit([odd])
+
+
+@pytest.mark.parametrize("settings", [{"threshold": 0}, {"threshold": 3}, {"compat": "other"}])
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(ValueError, match="must be|lies above"):
+        fit([dialogue("u0")], **settings)
+
+
+def test_compat_drops_self_loops_and_rare_nodes():
+    paths = [["u0", "s0", "s0", "u1", "s1"]] * 1500 + [["u0", "s0", "u1", "s2", "s1"]]
+    pruned = as_sdialog_prunes(count_moves(paths), START, END)
+    assert "s0" not in pruned["s0"]
+    assert "s2" not in pruned and "s2" not in pruned["u1"]
+    assert fit([dialogue("u0", "s0", "s0")], compat="sdialog").count("s0", "s0") == 0
+
+
+def test_keywords_tell_clusters_apart():
+    said = {"a": ["your name please", "your name again"], "b": ["your day please"]}
+    assert keywords_of(said) == {"a": ("name", "again"), "b": ("day",)}
