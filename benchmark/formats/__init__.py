@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from benchmark.formats import star
+from benchmark.formats import dialfork, messages, sdialog, star, trajel, transcripts
 from benchmark.records import BadRecord, Record
 
 
@@ -22,4 +22,9 @@ class Reader(Protocol):
 
 FORMATS: dict[str, Reader] = {
     "star": star.read,
+    "sdialog": sdialog.read,
+    "dialfork": dialfork.read,
+    "messages": messages.read,
+    "transcripts": transcripts.read,
+    "trajel": trajel.read,
 }

@@ -251,7 +251,7 @@ def tidied(value: Any, found: set[str]) -> Any:
     """`value` with NUL and lone surrogates replaced by U+FFFD; adds what it met to `found`."""
     if isinstance(value, str):
         return _tidied_text(value, found)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {_tidied_text(str(k), found): tidied(v, found) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [tidied(v, found) for v in value]
