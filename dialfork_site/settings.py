@@ -115,6 +115,11 @@ STATIC_URL = "static/"
 STATIC_ROOT = Path(env.str("STATIC_DIR", default=str(VAR_DIR / "static")))
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "dialfork_site.static_finders.PlotlyFinder",
+]
 WHITENOISE_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True
@@ -152,6 +157,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Read-only access to workflows, dialogues, forks, trajectories and runs.",
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["dialfork_site.roles.IsResearcher"],
 }
 
 # memory:// means embedded: the worker's threads live inside the serving process.

@@ -7,6 +7,7 @@ from dialfork_site.health import healthz
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("profile/", views.profile, name="profile"),
     path("accounts/", include("dialfork_site.account_urls")),
     path("", include("benchmark.urls")),
     path("", include("scoring.urls")),
@@ -14,3 +15,7 @@ urlpatterns = [
     path("api/", include("dialfork_site.api_urls")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "dialfork_site.views.bad_request"
+handler403 = "dialfork_site.views.forbidden"
+handler404 = "dialfork_site.views.not_found"

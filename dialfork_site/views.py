@@ -1,9 +1,75 @@
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+"""Home, profile and error pages."""
 
-from dialfork_site.roles import annotator_may_see
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import enrolment
+from annotation.models import Assignment, Study
+from benchmark.models import Corpus
+from benchmark.views.counting import with_counts
+from dialfork_site.roles import annotator_may_see, is_researcher
+from scoring.models import Run
+from scoring.views.progress import with_progress
+
+LATEST = 8
 
 
 @annotator_may_see
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "home.html")
+    """For researchers what is there and what runs; for annotators their own studies."""
+    if is_researcher(request.user):
+        return render(request, "home.html", researcher_overview())
+    return render(request, "home_annotator.html", {"studies": enrolment.overview(request.user)})
+
+
+def researcher_overview() -> dict[str, Any]:
+    assigned = Count("seats__assignments", distinct=True)
+    return {
+        "corpora": with_counts(Corpus.objects.all())[:LATEST],
+        "n_corpora": Corpus.objects.count(),
+        "runs": with_progress(Run.objects.select_related("corpus"))[:LATEST],
+        "studies": Study.objects.annotate(n_assigned=assigned)[:LATEST],
+        "finished": dict(
+            Assignment.objects.filter(finished_at__isnull=False)
+            .values_list("seat__study")
+            .annotate(Count("id"))
+        ),
+    }
+
+
+@annotator_may_see
+@require_http_methods(["GET", "HEAD", "POST"])
+def profile(request: HttpRequest) -> HttpResponse:
+    """Who is signed in, and a form to change the password."""
+    form = PasswordChangeForm(request.user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        update_session_auth_hash(request, form.save())
+        messages.success(request, _("The password is changed. You stay signed in here."))
+        return redirect("profile")
+    return render(request, "profile.html", {"form": form})
+
+
+def error_page(status: int) -> Any:
+    """A handler that answers JSON below /api/ and a page elsewhere."""
+    words = {400: "bad request", 403: "not allowed", 404: "not found"}
+
+    def handler(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+        if request.path.startswith("/api/"):
+            return JsonResponse({"detail": words[status]}, status=status)
+        return render(request, f"{status}.html", status=status)
+
+    return handler
+
+
+bad_request, forbidden, not_found = error_page(400), error_page(403), error_page(404)

@@ -1,0 +1,28 @@
+"""Counts beside a queryset, as subqueries: a list of any length costs one statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from benchmark.models import Corpus, Dialogue, Fork, Trajectory, Workflow
+
+
+def count_of(rows: QuerySet[Any], group: str) -> Coalesce:
+    """How many of `rows` belong to the outer row, through the field `group`; 0 for none."""
+    counted = rows.filter(**{group: OuterRef("pk")}).order_by().values(group)
+    counted = counted.annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+def with_counts(corpora: QuerySet[Corpus]) -> QuerySet[Corpus]:
+    """Corpora with `n_workflows`, `n_dialogues`, `n_conformant`, `n_forks`, `n_trajectories`."""
+    return corpora.annotate(
+        n_workflows=count_of(Workflow.objects.all(), "corpus"),
+        n_dialogues=count_of(Dialogue.objects.all(), "corpus"),
+        n_conformant=count_of(Dialogue.objects.filter(conformant=True), "corpus"),
+        n_forks=count_of(Fork.objects.all(), "dialogue__corpus"),
+        n_trajectories=count_of(Trajectory.objects.all(), "corpus"),
+    )

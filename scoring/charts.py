@@ -1,0 +1,159 @@
+"""Charts as plain dicts that plotly draws. Colours are names of design tokens, written `--name`.
+
+The page resolves the names, so that a chart follows the theme; nothing here knows a colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MAX_BARS = 400
+ROLE_FILL = {"assistant": "--text-3", "user": "--user-bg"}
+ROLE_LINE = {"assistant": "--text-3", "user": "--user-line"}
+
+
+def downsample(
+    rows: Sequence[Mapping[str, Any]], *, keep: frozenset[int], most: int = MAX_BARS
+) -> list[Mapping[str, Any]]:
+    """At most about `most` of `rows`: the highest surprisal of each stretch, and all of `keep`.
+
+    `rows` are objects with "number" (turn number) and "surprisal" (nats, or None); `keep` are turn
+    numbers that must stay (a fork, an alarm). Order is kept, and no maximum is lost.
+    """
+    if len(rows) <= most:
+        return list(rows)
+    width = -(-len(rows) // most)
+    kept = []
+    for start in range(0, len(rows), width):
+        stretch = rows[start : start + width]
+        top = max(stretch, key=lambda row: -1.0 if row["surprisal"] is None else row["surprisal"])
+        kept += [row for row in stretch if row is top or row["number"] in keep]
+    return kept
+
+
+def turn_strip(
+    turns: Sequence[Mapping[str, Any]],
+    roles: Mapping[int, str],
+    *,
+    forks: Mapping[int, str] = {},
+) -> dict[str, Any]:
+    """Surprisal per turn as bars: filled for the assistant, outlined for the user.
+
+    Parameters
+    ----------
+    turns
+        Objects with "number" (turn number, from 1), "surprisal" (nats, or None where the turn has
+        none) and "p" (probability of the move, or None).
+    roles
+        Role of each turn number.
+    forks
+        Turn number -> label of an upright drawn before that turn.
+
+    Returns
+    -------
+    {"data", "layout"} for plotly. A turn without surprisal has no bar; it is never a bar of 0.
+    """
+    rows = downsample(turns, keep=frozenset(forks))
+    shown = [row for row in rows if row["surprisal"] is not None]
+    who = [roles.get(row["number"], "assistant") for row in shown]
+    bars = {
+        "type": "bar",
+        "x": [row["number"] for row in shown],
+        "y": [round(row["surprisal"], 4) for row in shown],
+        "marker": {
+            "color": [ROLE_FILL.get(role, "--surface-3") for role in who],
+            "line": {"color": [ROLE_LINE.get(role, "--line-strong") for role in who], "width": 1},
+        },
+        "text": [
+            f"Turn {row['number']}, {role}: {row['surprisal']:.2f} nats"
+            for row, role in zip(shown, who, strict=True)
+        ],
+        "textposition": "none",
+        "hoverinfo": "text",
+    }
+    numbers = [row["number"] for row in turns] or [1]
+    return {"data": [bars], "layout": _strip_layout(min(numbers), max(numbers), forks)}
+
+
+def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, Any]:
+    axis = {
+        "gridcolor": "--line",
+        "linecolor": "--line-strong",
+        "zeroline": False,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": "--line-strong",
+        "automargin": True,
+        "fixedrange": True,
+    }
+    upright = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "above"}
+    label = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False}
+    middle = (first + last) / 2
+    return {
+        "height": 240,
+        "margin": {"l": 44, "r": 12, "t": 28, "b": 40},
+        "showlegend": False,
+        "bargap": 0.4,
+        "hovermode": "closest",
+        "xaxis": {
+            **axis,
+            "title": {"text": "turn"},
+            "range": [first - 0.7, last + 0.7],
+            "dtick": 1 if last - first < 30 else None,
+            "showgrid": False,
+        },
+        "yaxis": {**axis, "title": {"text": "surprisal, nats"}, "rangemode": "tozero"},
+        "shapes": [
+            {
+                **upright,
+                "x0": number - 0.5,
+                "x1": number - 0.5,
+                "line": {"color": "--fork", "width": 2},
+            }
+            for number in forks
+        ],
+        "annotations": [
+            {
+                **label,
+                "x": number - 0.5,
+                "xanchor": "left" if number <= middle else "right",
+                "text": text,
+                "font": {"color": "--text"},
+            }
+            for number, text in forks.items()
+        ],
+    }
+
+
+AXES = {"tau": (-1.0, 1.0)}
+CI_WIDTH, CI_MARGIN = 120, 4
+
+
+def axis_of(statistic: str, values: Sequence[float]) -> tuple[float, float]:
+    """Both ends of the axis that all rows of one statistic share: fixed where it has a range."""
+    if statistic in AXES:
+        return AXES[statistic]
+    low, high = min([0.0, *values]), max([0.0, *values])
+    return (low, high) if high > low else (0.0, 1.0)
+
+
+def interval_bar(
+    value: float | None, low: float | None, high: float | None, left: float, right: float
+) -> dict[str, float] | None:
+    """Places in px of a value and its interval on an axis from `left` to `right`.
+
+    None where there is no value; without an interval "x" and "width" are left out. What lies
+    beyond the axis is cut at its end.
+    """
+    if value is None:
+        return None
+
+    def place(v: float) -> float:
+        share = (min(max(v, left), right) - left) / (right - left)
+        return round(CI_MARGIN + share * (CI_WIDTH - 2 * CI_MARGIN), 1)
+
+    drawn = {"at": place(value), "zero": place(0.0)}
+    if low is not None and high is not None:
+        drawn |= {"x": place(low), "width": round(max(place(high) - place(low), 1.0), 1)}
+    return drawn
