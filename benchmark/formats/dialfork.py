@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from benchmark.formats.reading import (
+    ID_LENGTH,
     abbreviated,
     dialogue,
     expect,
     files,
     from_values,
-    identity,
     json_values,
     tidied,
     trajectory,
@@ -80,6 +80,8 @@ def record_of(value: Any, where: str) -> Record:
 
 def workflow_of(data: dict[str, Any], where: str) -> WorkflowRecord:
     """A workflow from the fields of its line."""
+    found: set[str] = set()
+    data = tidied(data, found)
     plain = ("domain", "objective", "system_instruction", "user_instruction", "start")
     values = _fields(
         data,
@@ -102,27 +104,25 @@ def workflow_of(data: dict[str, Any], where: str) -> WorkflowRecord:
             if key and key not in keys:
                 raise BadRecord(what, f"names the unknown step {abbreviated(key)}")
     workflow_name(values["name"])
-    record = WorkflowRecord(
-        **values, steps=tuple(steps), transitions=tuple(moves), terminals=tuple(terminals)
+    values["warnings"] = dict.fromkeys(found, 1) | _counts(values["warnings"])
+    return WorkflowRecord(
+        **values,
+        steps=tuple(steps),
+        transitions=tuple(moves),
+        terminals=tuple(terminals),
+        where=where,
     )
-    return _placed(record, where)
-
-
-def _placed(record: WorkflowRecord, where: str) -> WorkflowRecord:
-    fields = {name: getattr(record, name) for name in WorkflowRecord.__dataclass_fields__}
-    return WorkflowRecord(**(fields | {"where": where}))
 
 
 def _step(item: Any, number: int) -> StepSpec:
     what = f"steps[{number}]"
-    values = _fields(
-        expect(item, dict, what),
-        what,
-        {"key": (str, None), "text": (str, ""), "kind": (str, "action")},
-    )
+    spec = {"key": (str, None), "text": (str, ""), "kind": (str, "action")}
+    values = _fields(expect(item, dict, what), what, spec)
     if values["kind"] not in STEP_KINDS:
         raise BadRecord(f"{what}.kind", f"must be one of {', '.join(STEP_KINDS)}")
-    return StepSpec(**{**values, "key": identity(values["key"])})
+    if not 0 < len(values["key"]) <= ID_LENGTH:
+        raise BadRecord(f"{what}.key", f"must have 1 to {ID_LENGTH} characters")
+    return StepSpec(**values)
 
 
 def _transition(item: Any, number: int) -> TransitionSpec:
@@ -156,7 +156,7 @@ def dialogue_of(data: dict[str, Any], where: str) -> DialogueRecord:
 
 
 def _counts(warnings: Mapping[str, Any]) -> dict[str, int]:
-    """Warnings as given, less those that reading the turns again will find again."""
+    """Warnings by name; each must be a whole number."""
     return {name: expect(count, int, f"warnings.{name}") for name, count in warnings.items()}
 
 

@@ -301,10 +301,12 @@ def dialogue(
     """A dialogue record with a tidy id and meta; warnings of its turns are added up by name."""
     found: set[str] = set()
     counts = Counter(warnings or {})
-    counts.update(name for t in turns for name in t.meta.get("warnings", ()))
+    for name, n in Counter(w for t in turns for w in t.meta.get("warnings", ())).items():
+        counts[name] = max(counts[name], n)
     ident = identity(external_id, found)
     extra = tidied(meta or {}, found)
-    counts.update(found)
+    for name in found:
+        counts[name] = max(counts[name], 1)
     return DialogueRecord(
         external_id=ident,
         turns=tuple(turns),

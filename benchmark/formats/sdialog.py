@@ -15,20 +15,12 @@ from benchmark.formats.reading import dialogue, expect, files, from_values, json
 from benchmark.formats.speakers import INFERRED, speaker_role, speaker_roles
 from benchmark.records import BadRecord, DialogueRecord, Record
 
-_KEPT = [
-    "version",
-    "timestamp",
-    "model",
-    "seed",
-    "parentId",
-    "complete",
-    "personas",
-    "context",
-    "scenario",
-    "events",
-    "annotations",
-    "notes",
-]
+BY_PERSONA = "role taken from the persona"
+
+_KEPT = (
+    *("version", "timestamp", "model", "seed", "parentId", "complete", "personas"),
+    *("context", "scenario", "events", "annotations", "notes"),
+)
 
 
 def read(
@@ -61,13 +53,32 @@ def dialogue_of(
         part = expect(item, dict, f"turns[{number}]")
         name = expect(part.get("speaker") or "", str, f"turns[{number}].speaker")
         spoken.append((name, expect(part.get("text"), str, f"turns[{number}].text")))
-    by_name = speaker_roles((name for name, _ in spoken), roles)
-    inferred = any(speaker_role(name, roles) is None for name in by_name)
+    names = list(dict.fromkeys(name for name, _ in spoken))
+    told = _told_by_personas(names, data.get("personas"), roles)
+    by_name = speaker_roles(names, told | dict(roles or {}))
+    warnings = dict.fromkeys([BY_PERSONA] if told else [], 1)
+    if any(name not in told and speaker_role(name, roles) is None for name in names):
+        warnings[INFERRED] = 1
     ident = data.get("id")
     return dialogue(
         fallback if ident is None else ident,
         [turn(by_name[name], text, name=name) for name, text in spoken],
         where=where,
         meta={k: data[k] for k in _KEPT if data.get(k) is not None},
-        warnings={INFERRED: 1} if inferred else {},
+        warnings=warnings,
     )
+
+
+def _told_by_personas(
+    names: list[str], personas: Any, roles: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Roles of the names that tell none themselves, by the `role` of their persona."""
+    told = {}
+    for name in names:
+        persona = personas.get(name) if isinstance(personas, dict) else None
+        said = persona.get("role") if isinstance(persona, dict) else None
+        if isinstance(said, str) and speaker_role(name, roles) is None:
+            role = speaker_role(said, None)
+            if role:
+                told[name] = role
+    return told

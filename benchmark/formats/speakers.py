@@ -1,4 +1,4 @@
-"""From what a file calls a speaker to the role of a turn. A name that says nothing is not guessed."""
+"""From what a file calls a speaker to the role of a turn; a name that tells none is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trajel's trajectories (appendix A): {uid, task, trajectory: [{agent, thought, action, observation}]}.
+"""Trajel's trajectories (appendix A): uid, task, and a list of agent, thought, action, observation.
 
 JSON lines, one JSON document, or a folder of either. A step number may repeat (parallel tool
 calls): the position tells steps apart. Fields that the format does not name stay with their step.

@@ -59,7 +59,7 @@ def read_file(file: Path, roles: Mapping[str, str] | None) -> Iterator[Record | 
 
 
 def of_lines(text: str, file: Path, roles: Mapping[str, str] | None) -> DialogueRecord:
-    """`Speaker: text` lines as one dialogue; a line without a known speaker goes on with the last."""
+    """`Speaker: text` lines as one dialogue; other lines go on with the last speaker."""
     spoken: list[tuple[str, list[str]]] = []
     warnings: Counter[str] = Counter()
     for number, raw in enumerate(text.split("\n"), start=1):
