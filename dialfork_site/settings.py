@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 import environ
@@ -14,9 +15,11 @@ env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 
 DEBUG = env.bool("DEBUG", default=False)
-# No default outside debug: a random key would sign everyone out at each start. The check
-# dialfork.E001 refuses to start instead, with a sentence.
-SECRET_KEY = env.str("SECRET_KEY", default="debug-only-key" if DEBUG else "")
+SECRET_KEY = env.str("SECRET_KEY", default="")
+# The check dialfork.E001 refuses to start without a key; Django itself would only fail with a
+# traceback, so it gets a key that lasts as long as the process.
+SECRET_KEY_MISSING = not SECRET_KEY and not DEBUG
+SECRET_KEY = SECRET_KEY or ("debug-only-key" if DEBUG else secrets.token_urlsafe(50))
 PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
@@ -58,6 +61,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dialfork_site.encoder_guard.NoEncoderLoading",
 ]
 
 ROOT_URLCONF = "dialfork_site.urls"

@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import DateTimeField, ExpressionWrapper, F, Value
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Now
 
 from scoring.models import Chunk, Run, WorkerBeat
@@ -41,7 +40,7 @@ class Lease:
     chunk_id: int
     token: str
 
-    def rows(self) -> Any:
+    def rows(self) -> QuerySet[Chunk]:
         """The chunk as long as this lease holds it; no row once it does not."""
         return Chunk.objects.filter(
             pk=self.chunk_id, token=self.token, state=Chunk.State.RUNNING
@@ -51,9 +50,12 @@ class Lease:
 def claim(chunk_id: int) -> Lease | None:
     """Take a waiting part; None when it is not waiting (someone else has it, or it is done)."""
     lease = Lease(chunk_id, f"{BOOT}:{uuid.uuid4().hex[:16]}")
+    # The state is compared in the row itself, not through a join: PostgreSQL asks only the row
+    # again when another worker's claim was first.
+    open_runs = Run.objects.filter(state__in=[Run.State.QUEUED, Run.State.RUNNING])
     taken = (
-        Chunk.objects.waiting()
-        .filter(pk=chunk_id)
+        Chunk.objects.filter(pk=chunk_id, state=Chunk.State.QUEUED)
+        .filter(Exists(open_runs.filter(pk=OuterRef("run_id"))))
         .order_by()
         .update(
             state=Chunk.State.RUNNING,
@@ -65,7 +67,7 @@ def claim(chunk_id: int) -> Lease | None:
     )
     if not taken:
         return None
-    Run.objects.filter(chunks=chunk_id, state=Run.State.QUEUED).update(state=Run.State.RUNNING)
+    _run_of(chunk_id).filter(state=Run.State.QUEUED).update(state=Run.State.RUNNING)
     return lease
 
 
@@ -150,9 +152,14 @@ def _free(lease: Lease, attempts: int) -> int:
 
 
 def _fail_run(chunk_id: int, reason: str) -> None:
-    Run.objects.filter(chunks=chunk_id).exclude(state=Run.State.DONE).update(
+    _run_of(chunk_id).exclude(state=Run.State.DONE).update(
         state=Run.State.FAILED, failure=reason, finished_at=Now()
     )
+
+
+def _run_of(chunk_id: int) -> QuerySet[Run]:
+    owner = Chunk.objects.filter(pk=chunk_id).order_by().values("run_id")
+    return Run.objects.filter(pk__in=owner).order_by()
 
 
 def _lease_end() -> ExpressionWrapper:

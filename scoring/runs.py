@@ -147,7 +147,8 @@ def finish(run: Run) -> None:
 def unfinished() -> list[Run]:
     """Runs whose parts are all done but whose summary is not written: a worker ended in between."""
     left = Chunk.objects.filter(run=OuterRef("pk")).exclude(state=Chunk.State.DONE)
-    return list(Run.objects.filter(~Exists(left), state=Run.State.RUNNING))
+    open_states = [Run.State.QUEUED, Run.State.RUNNING]
+    return list(Run.objects.filter(~Exists(left), state__in=open_states))
 
 
 def work_through(run: Run, on_progress: Callable[[int], None] | None = None) -> Run:
@@ -234,10 +235,11 @@ def _create(
 
 
 def _take_up(run: Run) -> None:
+    again = run.chunks.filter(state=Chunk.State.FAILED)
     with transaction.atomic():
-        run.chunks.filter(state=Chunk.State.FAILED).update(
-            state=Chunk.State.QUEUED, attempts=0, failure="", sent_at=None
-        )
+        # No failed part: the dialogues changed under the run, so none of its scores can stay.
+        chosen = again if again.exists() else run.chunks.all()
+        chosen.order_by().update(state=Chunk.State.QUEUED, attempts=0, failure="", sent_at=None)
         Run.objects.filter(pk=run.pk, state=Run.State.FAILED).update(
             state=Run.State.QUEUED, failure="", finished_at=None
         )

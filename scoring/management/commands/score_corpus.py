@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 from tqdm import tqdm
 
 from benchmark.models import Corpus
@@ -58,6 +59,11 @@ class Command(BaseCommand):
             self._work(run)
         except (ValueError, encoders.EncoderUnavailable, runs.RunFailed) as error:
             raise CommandError(str(error)) from error
+        except OperationalError as error:
+            raise CommandError(
+                f"The database did not answer ({error}). Call the command again: it goes on where "
+                "it stopped."
+            ) from error
         self._report(run, options)
 
     def _work(self, run: Run) -> None:
