@@ -12,8 +12,9 @@ from typing import Any
 class Estimate:
     """A statistic as reported.
 
-    `value` is None exactly where `reason` is non-empty. `n` counts the observations used, `ci` is
-    (low, high) or None, `detail` holds further figures by name (each a number, None or text).
+    Where `value` is None `reason` says why; beside a value it says why the interval or a detail is
+    missing. `n` counts the observations used, `ci` is (low, high) or None, `detail` holds further
+    figures by name (numbers, None, text, lists or dictionaries of these).
     """
 
     value: float | None

@@ -1,0 +1,80 @@
+"""Does a distance order the forks of a source as their fork points do? Kendall's tau, recovery.
+
+The four forks of a source and type leave it at k = 1, 2, 3, 4; the earlier, the farther. A method
+is right on a unit when its distances fall with k (DialFork, tasks 1 and 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from scoring.estimates import Estimate, undefined
+from scoring.significance import bootstrap_ci
+
+SAME_DECIMALS = 6
+
+
+def kendall_tau_b(x: Sequence[float | None], y: Sequence[float | None]) -> Estimate:
+    """Kendall's tau-b; pairs with a missing side are dropped.
+
+    Undefined for fewer than two pairs and where a side is constant. O(n log n).
+    """
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
+    if len(pairs) < 2:
+        return undefined("fewer_than_two_pairs", n=len(pairs))
+    left, right = np.array(pairs, dtype=np.float64).T
+    if np.ptp(left) == 0 or np.ptp(right) == 0:
+        return undefined("constant_input", n=len(pairs))
+    return Estimate(float(stats.kendalltau(left, right).statistic), n=len(pairs))
+
+
+def order_taus(distances: ArrayLike) -> NDArray[np.float64]:
+    """Tau-b of each row against falling order: shape (units, K) to shape (units,).
+
+    Distances equal to six decimals are tied. A constant row gives 0, not "undefined": a method that
+    cannot order the forks earns nothing (the one exception to the rule for undefined values).
+    """
+    rows = np.round(np.asarray(distances, dtype=np.float64), SAME_DECIMALS)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise ValueError("distances must be finite, one row of K numbers per unit")
+    before, after = np.triu_indices(rows.shape[1], k=1)
+    signs = np.sign(rows[:, before] - rows[:, after])
+    untied = np.abs(signs).sum(axis=1)
+    scale = np.sqrt(np.maximum(untied, 1) * len(before))
+    return np.where(untied > 0, signs.sum(axis=1) / scale, 0.0)
+
+
+def mean_tau(
+    units: Sequence[Sequence[float | None]], *, seed: int = 0, resamples: int = 2000
+) -> Estimate:
+    """Mean of `order_taus` with a percentile bootstrap interval over units.
+
+    A unit with a missing distance is skipped and counted (`skipped`); `constant` counts the units
+    whose distances are all equal, which enter as 0.
+    """
+    whole = [list(unit) for unit in units if all(value is not None for value in unit)]
+    skipped = len(units) - len(whole)
+    if not whole:
+        return undefined("no_unit_with_all_distances", skipped=skipped, constant=0)
+    taus = order_taus(whole)
+    constant = int((np.ptp(np.round(np.array(whole), SAME_DECIMALS), axis=1) == 0).sum())
+    found = bootstrap_ci(taus.tolist(), seed=seed, resamples=resamples)
+    return Estimate(
+        found.value,
+        found.reason,
+        n=len(whole),
+        ci=found.ci,
+        detail={"skipped": skipped, "constant": constant},
+    )
+
+
+def exact_recovery(distances: ArrayLike) -> Estimate:
+    """Share of rows that fall strictly (chance: 1 / K!); distances tied to six decimals do not."""
+    rows = np.round(np.asarray(distances, dtype=np.float64), SAME_DECIMALS)
+    if not len(rows):
+        return undefined("no_observations")
+    return Estimate(float((np.diff(rows, axis=1) < 0).all(axis=1).mean()), n=len(rows))
