@@ -78,3 +78,23 @@ def exact_recovery(distances: ArrayLike) -> Estimate:
     if not len(rows):
         return undefined("no_observations")
     return Estimate(float((np.diff(rows, axis=1) < 0).all(axis=1).mean()), n=len(rows))
+
+
+def superiority(higher: Sequence[float], lower: Sequence[float]) -> Estimate:
+    """Probability that a value of `higher` exceeds one of `lower`, ties counting a half.
+
+    The area under the ROC curve of a signal is this for its positive and negative cases.
+    """
+    if not len(higher) or not len(lower):
+        return undefined("empty_group", n=len(higher) + len(lower), pairs=0)
+    ranks = stats.rankdata(np.concatenate([np.asarray(higher, float), np.asarray(lower, float)]))
+    pairs = len(higher) * len(lower)
+    above = float(ranks[: len(higher)].sum()) - len(higher) * (len(higher) + 1) / 2
+    return Estimate(above / pairs, n=len(higher) + len(lower), detail={"pairs": pairs})
+
+
+def roc_auc(truth: Sequence[int], signal: Sequence[float]) -> Estimate:
+    """Area under the ROC curve of a signal for a yes-or-no truth; direction as given."""
+    pairs = list(zip(truth, signal, strict=True))
+    found = superiority([s for t, s in pairs if t], [s for t, s in pairs if not t])
+    return found if found.value is not None else undefined("one_class_only", n=len(pairs))

@@ -1,0 +1,230 @@
+"""How far people agree: raw, Cohen, Fleiss, Gwet's AC1 and AC2, Krippendorff's alpha, Wilson.
+
+Categories are the question's declared options in declared order, never those seen. Undefined is a
+value of None with a reason. Sources: Cohen 1960 and 1968; Fleiss 1971; Gwet 2014 (Handbook of
+Inter-Rater Reliability, 4th ed.); Krippendorff 2011 (Computing Krippendorff's alpha-reliability);
+Wilson 1927.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from annotation.krippendorff_alpha import krippendorff_alpha
+from annotation.rating_tables import (
+    Counts,
+    Label,
+    Ratings,
+    counts_of,
+    counts_of_table,
+    normalised,
+    ratings_of,
+    seen_labels,
+    table_of,
+    units_of,
+    weights_of,
+)
+from scoring.estimates import Estimate, undefined
+
+__all__ = [
+    "cohen_kappa",
+    "fleiss_kappa",
+    "gwet_ac",
+    "krippendorff_alpha",
+    "ratings_of",
+    "raw_agreement",
+    "units_of",
+    "wilson",
+]
+CHANCE_IS_ONE = "chance_agreement_is_one"
+
+
+def raw_agreement(ratings: Ratings, *, pooling: str = "item_mean") -> Estimate:
+    """Share of agreeing pairs of raters.
+
+    "item_mean": mean over units of the unit's share; "pairs": all pairs pooled. `n` is the number
+    of units with two ratings, `pairs` that of pairs.
+    """
+    if pooling not in ("item_mean", "pairs"):
+        raise ValueError(f"pooling is {pooling!r}; it must be 'item_mean' or 'pairs'")
+    agreeing, all_pairs = _pairs(counts_of(ratings, seen_labels(ratings)))
+    units, total = len(all_pairs), int(all_pairs.sum())
+    if not units:
+        return undefined("no_pairable_values", pairs=0)
+    pooled = agreeing.sum() / total if pooling == "pairs" else (agreeing / all_pairs).mean()
+    return Estimate(float(pooled), n=units, detail={"pairs": total})
+
+
+def _pairs(counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Agreeing and all pairs of each unit with at least two ratings."""
+    rated = counts[counts.sum(axis=1) >= 2].astype(np.float64)
+    totals = rated.sum(axis=1)
+    return (rated * (rated - 1)).sum(axis=1) / 2, totals * (totals - 1) / 2
+
+
+def cohen_kappa(
+    first: Sequence[Label | None],
+    second: Sequence[Label | None],
+    *,
+    categories: Sequence[Label],
+    weights: str | None = None,
+) -> Estimate:
+    """Cohen's kappa of two raters over the units both rated; weights as in `weights_of`."""
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    return cohen_kappa_of_table(table_of(pairs, categories), categories=categories, weights=weights)
+
+
+def cohen_kappa_of_table(
+    table: Sequence[Sequence[int]] | Counts,
+    *,
+    categories: Sequence[Label],
+    weights: str | None = None,
+) -> Estimate:
+    """`cohen_kappa` of a table, rows the first rater's labels, columns the second's."""
+    cells = np.asarray(table, dtype=np.float64)
+    n = int(cells.sum())
+    if not n:
+        return undefined("no_pairable_values")
+    agreement = weights_of(weights, categories)
+    shares = cells / n
+    chance = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    seen, expected = float((agreement * shares).sum()), float((agreement * chance).sum())
+    return _beyond_chance(seen, expected, n)
+
+
+def _beyond_chance(seen: float, expected: float, n: int) -> Estimate:
+    if math.isclose(expected, 1.0, rel_tol=0, abs_tol=1e-12):
+        return undefined(CHANCE_IS_ONE, n=n, pa=seen, pe=1.0)
+    detail = {"pa": seen, "pe": expected}
+    return Estimate((seen - expected) / (1 - expected), n=n, detail=detail)
+
+
+def fleiss_kappa(
+    counts: Sequence[Sequence[int]] | Counts,
+    *,
+    categories: Sequence[Label] | None = None,
+    weights: str | None = None,
+) -> Estimate:
+    """Fleiss' kappa; rows are subjects, columns categories, cells numbers of raters.
+
+    Subjects rated once or not at all are left out; numbers of raters may differ.
+    """
+    cells = np.asarray(counts, dtype=np.float64)
+    cells = cells[cells.sum(axis=1) >= 2] if cells.size else cells
+    if not len(cells):
+        return undefined("no_pairable_values")
+    agreement = weights_of(weights, categories or range(cells.shape[1]))
+    shares = (cells / cells.sum(axis=1, keepdims=True)).mean(axis=0)
+    expected = float(shares @ agreement @ shares)
+    return _beyond_chance(float(_unit_agreement(cells, agreement).mean()), expected, len(cells))
+
+
+def _unit_agreement(
+    counts: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weighted share of agreeing pairs of each unit; every unit has at least two ratings."""
+    totals = counts.sum(axis=1)
+    partners = counts @ weights - 1
+    return np.asarray((counts * partners).sum(axis=1) / (totals * (totals - 1)))
+
+
+def gwet_ac(
+    ratings: Ratings,
+    *,
+    categories: Sequence[Label],
+    weights: str = "identity",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Gwet's AC1 ("identity" weights) or AC2, with `pa`, `pe`, `se` and a t interval.
+
+    Any number of raters, missing ratings allowed. The agreement is over units with two ratings, the
+    chance term over all rated units; the upper end of the interval is cut at 1.
+    """
+    return gwet_ac_of_counts(
+        counts_of(ratings, categories),
+        categories=categories,
+        weights=weights,
+        confidence=confidence,
+    )
+
+
+def gwet_ac_of_table(
+    table: Sequence[Sequence[int]], *, categories: Sequence[Label], **settings: object
+) -> Estimate:
+    """`gwet_ac` of a two-rater table."""
+    return gwet_ac_of_counts(counts_of_table(table), categories=categories, **settings)  # type: ignore[arg-type]
+
+
+def gwet_ac_of_counts(
+    counts: Counts,
+    *,
+    categories: Sequence[Label],
+    weights: str = "identity",
+    confidence: float = 0.95,
+) -> Estimate:
+    """`gwet_ac` of counts, shape (units, categories)."""
+    q = len(categories)
+    if q < 2:
+        return undefined("fewer_than_two_possible_categories")
+    rated = counts[counts.sum(axis=1) >= 1].astype(np.float64)
+    paired = rated.sum(axis=1) >= 2
+    if not paired.any():
+        return undefined("no_pairable_values", n=len(rated))
+    agreement = weights_of(weights, categories)
+    shares = rated / rated.sum(axis=1, keepdims=True)
+    spread = agreement.sum() / (q * (q - 1))
+    prevalence = shares.mean(axis=0)
+    expected = float(spread * (prevalence * (1 - prevalence)).sum())
+    of_units = np.zeros(len(rated))
+    of_units[paired] = _unit_agreement(rated[paired], agreement)
+    seen = float(of_units.sum() / paired.sum())
+    if math.isclose(expected, 1.0, rel_tol=0, abs_tol=1e-12):
+        return undefined(CHANCE_IS_ONE, n=int(paired.sum()), pa=seen, pe=expected)
+    value = (seen - expected) / (1 - expected)
+    units_expected = spread * (shares @ (1 - prevalence))
+    gammas = np.where(paired, len(rated) / paired.sum() * (of_units - expected), 0.0)
+    gammas = gammas / (1 - expected)
+    gammas = gammas - 2 * (1 - value) * (units_expected - expected) / (1 - expected)
+    return _with_t_interval(value, gammas, confidence, int(paired.sum()), seen, expected)
+
+
+def _with_t_interval(
+    value: float,
+    gammas: NDArray[np.float64],
+    confidence: float,
+    paired: int,
+    seen: float,
+    expected: float,
+) -> Estimate:
+    n = len(gammas)
+    detail: dict[str, float | None] = {"pa": seen, "pe": expected, "se": None}
+    if n < 2:
+        return Estimate(value, "fewer_than_two_observations", n=paired, detail=detail)
+    detail["se"] = se = math.sqrt(float(((gammas - value) ** 2).sum()) / (n * (n - 1)))
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * se
+    return Estimate(value, n=paired, ci=(value - half, min(1.0, value + half)), detail=detail)
+
+
+def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
+    """A share with Wilson's interval, which lies within 0 and 1 exactly."""
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} of {n} is no share")
+    if n == 0:
+        return undefined("no_observations", k=0)
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == n else min(1.0, centre + half)
+    return Estimate(share, n=n, ci=(low, high), detail={"k": successes})
+
+
+def labels_agree(a: Label, b: Label) -> bool:
+    """Whether two labels are the same label."""
+    return normalised(a) == normalised(b)
