@@ -17,7 +17,7 @@ SQLITE = "django.db.backends.sqlite3"
 
 @register()
 def secret_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    if settings.DEBUG or getattr(settings, "SECRET_KEY", ""):
+    if not settings.SECRET_KEY_MISSING:
         return []
     return [
         Error(

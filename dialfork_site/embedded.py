@@ -13,6 +13,7 @@ from django.db import connection
 
 from dialfork_site.celery import app
 from dialfork_site.housekeeping import Housekeeper
+from scoring.models import Chunk
 
 try:
     import fcntl
@@ -111,6 +112,8 @@ class EmbeddedWorker:
             target=self._controller.start, name="embedded worker", daemon=True
         )
         self._thread.start()
+        # The queue of an earlier process died with it: what it had sent is sent again.
+        Chunk.objects.filter(state=Chunk.State.QUEUED).update(sent_at=None)
         self._housekeeper.start()
 
     def stop(self) -> None:
