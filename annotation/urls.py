@@ -1,2 +1,15 @@
+from django.urls import path
+
+from annotation.views import items, studies
+
 app_name = "annotation"
-urlpatterns: list = []
+urlpatterns = [
+    path("items/<token>/", items.item, name="item"),
+    path("items/<token>/rate/", items.rate, name="rate"),
+    path("items/<token>/instruction/", items.instruction, name="instruction"),
+    path("items/<token>/prefix/", items.prefix, name="prefix"),
+    path("items/<token>/skip/", items.skip, name="skip"),
+    path("help/", items.guidelines, name="guidelines"),
+    path("studies/", studies.index, name="studies"),
+    path("studies/<slug>/report/", studies.report, name="report"),
+]

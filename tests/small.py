@@ -126,44 +126,59 @@ def add_dialogue(
 def make_forks(source: Corpus, into: str = "small-forks") -> Corpus:
     """Sixteen forks of every conformant dialogue of `source`: four types at k = 1..4."""
     corpus = Corpus.objects.create(slug=into, title=into.title())
-    for dialogue in source.dialogues.filter(conformant=True).order_by("id"):
-        turns = [(t.role, t.text, t.label) for t in dialogue.turns.order_by("number")]
+    dialogues, turns, forks = [], [], []
+    for origin in source.dialogues.filter(conformant=True).order_by("id"):
+        said = list(origin.turns.order_by("number"))
         for type_ in FORK_TYPES:
             for k in (1, 2, 3, 4):
-                add_fork(corpus, dialogue, turns, type_, k)
+                fork = fork_row(origin, said, type_, k)
+                dialogue = Dialogue(
+                    corpus=corpus,
+                    workflow_id=origin.workflow_id,
+                    format="splice",
+                    external_id=f"{origin.external_id}.{type_}.{k}",
+                    digest=f"{origin.external_id}.{type_}.{k}:".ljust(64, "0")[:64],
+                    conformant=False,
+                    n_turns=origin.n_turns,
+                    n_assistant_turns=origin.n_assistant_turns,
+                )
+                fork.dialogue = dialogue
+                dialogues.append(dialogue)
+                forks.append(fork)
+                turns += [
+                    Turn(
+                        dialogue=dialogue,
+                        number=t.number,
+                        assistant_number=t.assistant_number,
+                        role=t.role,
+                        text=OFF[type_]
+                        if t.role == "assistant" and t.number >= fork.fork_turn
+                        else t.text,
+                        label=t.label,
+                    )
+                    for t in said
+                ]
+    Dialogue.objects.bulk_create(dialogues)
+    Turn.objects.bulk_create(turns)
+    Fork.objects.bulk_create(forks)
     return corpus
 
 
-def add_fork(corpus, source, turns, type_, k):
+def fork_row(source, said, type_, k) -> Fork:
+    """The fork of `source` at position `k`, without its dialogue."""
     at = 1 + round((k - 1) * source.n_assistant_turns / 4)
-    numbers = [n for n, (role, _, _) in enumerate(turns, start=1) if role == "assistant"]
-    fork_turn = numbers[at - 1]
-    changed = [
-        (role, OFF[type_] if role == "assistant" and n >= fork_turn else text, label)
-        for n, (role, text, label) in enumerate(turns, start=1)
-    ]
-    dialogue = add_dialogue(
-        corpus,
-        source.workflow,
-        f"{source.external_id}.{type_}.{k}",
-        changed,
-        conformant=False,
-        fmt="splice",
-    )
-    Fork.objects.create(
-        dialogue=dialogue,
+    return Fork(
         source=source,
         type=type_,
         variant="test",
         k=k,
         fork_assistant_turn=at,
-        fork_turn=fork_turn,
+        fork_turn=[t.number for t in said if t.role == "assistant"][at - 1],
         instruction=f"From now on: {OFF[type_]}",
         seed=k,
         replay="exact",
         generator="tests",
     )
-    return dialogue
 
 
 def make_trajectory(corpus: Corpus, external_id: str = "run-1") -> Trajectory:

@@ -9,8 +9,8 @@ from tests.small import make_corpus, make_forks
 
 
 def make_study(slug: str = "winter", **settings) -> Study:
-    """Seats of four forks and one conformant dialogue over eight sources."""
-    corpus = make_corpus(f"{slug}-corpus", n=8)
+    """Seats of four forks and one conformant dialogue over six sources."""
+    corpus = make_corpus(f"{slug}-corpus", n=6)
     return enrolment.create_study(
         slug=slug,
         title="Winter round",
