@@ -237,7 +237,8 @@ def _judged(
     # The workflow came after the dialogue: linking it now changes nothing that was read.
     if held[2] is None and (workflow := target.workflow_id(record.workflow)):
         if not target.dry_run:
-            Dialogue.objects.filter(pk=held[0]).update(workflow_id=workflow)
+            warnings = dict(record.warnings)
+            Dialogue.objects.filter(pk=held[0]).update(workflow_id=workflow, warnings=warnings)
         return LINKED
     return UNCHANGED
 
