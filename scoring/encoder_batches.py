@@ -38,7 +38,7 @@ def encode_distinct(
 
 def prepare(text: str, max_characters: int) -> str:
     """The text without surrounding blanks, cut, with unpaired surrogates replaced."""
-    return text.strip()[:max_characters].encode("utf-8", "replace").decode("utf-8")
+    return text.strip()[:max_characters].rstrip().encode("utf-8", "replace").decode("utf-8")
 
 
 def batches(by_length: Sequence[str], largest: int = BATCH_TEXTS) -> Iterator[list[str]]:

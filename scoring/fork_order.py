@@ -1,7 +1,7 @@
-"""How well distances order the four forks of a source (DialFork, task 2).
+"""How well distances order the four forks of each source, per fork type (DialFork, task 2).
 
 A later fork deviates later, so it lies nearer to its source: for k = 1, 2, 3, 4 the gold distances
-are 4, 3, 2, 1, and Kendall's tau-b is taken against the predicted ones.
+are 4, 3, 2, 1, and Kendall's tau-b is taken against the predicted ones (`rankings.order_taus`).
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmark.records import FORK_TYPES
 from scoring.estimates import Estimate, undefined
+from scoring.rankings import SAME_DECIMALS, order_taus
 
 KS = (1, 2, 3, 4)
 ALL = "all"
-# Distances are promised to 1e-6 only; closer ones are equal.
-TIE = 1e-6
 NO_UNIT = "no source has all four forks of this type scored"
 
 Floats = NDArray[np.float64]
@@ -36,21 +34,6 @@ class ForkDistance:
     k: int
     value: float | None
     reason: str = ""
-
-
-def fork_taus(distances: ArrayLike) -> Floats:
-    """tau-b of each row of four distances, for k = 1 to 4, with the gold order 4, 3, 2, 1.
-
-    Shape (n, 4) to (n,). A constant row gives 0: a method that cannot order the forks earns
-    nothing (the one place where an undefined statistic counts as a number).
-    """
-    rows = np.asarray(distances, dtype=np.float64).reshape(-1, len(KS))
-    steps = np.stack([rows[:, i] - rows[:, j] for i, j in combinations(range(len(KS)), 2)], axis=1)
-    signs = np.where(np.abs(steps) <= TIE, 0.0, np.sign(steps))
-    pairs = signs.shape[1]
-    untied = np.count_nonzero(signs, axis=1)
-    scale = np.sqrt(pairs * np.maximum(untied, 1))
-    return signs.sum(axis=1) / scale
 
 
 def taus_by_type(
@@ -74,8 +57,9 @@ def taus_by_type(
         units, reasons = _complete({s: table[s, name] for s in sources if (s, name) in table})
         constant = 0
         if units:
-            taus[[place[source] for source in units], column] = fork_taus(list(units.values()))
-            constant = int(np.sum(np.ptp(list(units.values()), axis=1) <= TIE))
+            taus[[place[source] for source in units], column] = order_taus(list(units.values()))
+            rounded = np.round(list(units.values()), SAME_DECIMALS)
+            constant = int((np.ptp(rounded, axis=1) == 0).sum())
         detail = {
             "skipped": sum(reasons.values()),
             "reasons": dict(sorted(reasons.items())),
