@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from benchmark.bank import bank_turns
 from benchmark.records import SSPC, USER, TurnRecord
-from benchmark.splice_pool import Pieces
+from benchmark.splice_pool import Pieces, opens_with_assent
 
 REMINDERS = ("As I said: ", "Again: ", "Like I told you: ", "", "", "")
 MAX_CLOSERS = 3
-MAX_JUMP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,14 @@ class Stage:
 
     def _once_more(self, own: tuple[TurnRecord, ...]) -> tuple[TurnRecord, ...]:
         lead = self.rng.choice(REMINDERS)
-        return (
-            tuple(replace(t, text=lead + t.text) if t.role == USER else t for t in own)
-            or self.brief()
-        )
+        return tuple(_reminding(lead, turn) for turn in own) or self.brief()
+
+
+def _reminding(lead: str, turn: TurnRecord) -> TurnRecord:
+    """A human turn said a second time, unless it tells nothing that one could be reminded of."""
+    if turn.role != USER or not turn.text.strip() or opens_with_assent(turn.text):
+        return turn
+    return replace(turn, text=lead + turn.text.strip())
 
 
 Strategy = Callable[[Stage, int], None]
@@ -171,9 +174,7 @@ def _repeatable(stage: Stage) -> list[int]:
 
 
 def _jumps(stage: Stage) -> list[int]:
-    ahead = list(range(stage.at + 1, min(stage.at + 1 + MAX_JUMP, len(stage.source.said))))
-    stage.rng.shuffle(ahead)
-    return ahead
+    return list(range(stage.at + 1, len(stage.source.said)))
 
 
 def _backwards(stage: Stage) -> list[int]:

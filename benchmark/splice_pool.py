@@ -21,6 +21,12 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 NEAR, SAME = 0.75, 0.97
 SHORT_WORDS = 4
+_ASSENT_WORDS = (
+    "yes yep yeah yup no nope not ok okay sure alright all right fine good great perfect cool nice "
+    "awesome wonderful excellent lovely please thanks thank you very much that works is sounds "
+    "correct exactly indeed i see got it oh well hmm so now then do go ahead me for"
+)
+ASSENT = frozenset(_ASSENT_WORDS.split())
 UNLABELLED = frozenset({"", "custom"})
 BLOCK = 1024
 
@@ -173,13 +179,13 @@ class SplicePool:
         return self._near.get((record.external_id, f"{turn.role}\x1f{turn.text.strip()}"))
 
     def short_replies(self, task: str) -> list[TurnRecord]:
-        """Brief user turns from the middle of the task's dialogues, which fit after anything."""
+        """Brief user turns from the task's dialogues that fit after anything ("okay, thanks")."""
         found: dict[str, TurnRecord] = {}
         for one in self.tasks.get(task, ()):
-            for reply in one.replies[:-1]:
+            for reply in one.replies:
                 for turn in reply:
-                    if turn.role == USER and _is_brief(turn.text):
-                        found.setdefault(plain(turn.text), turn)
+                    if turn.role == USER and is_assent(turn.text):
+                        found.setdefault(plain(turn.text), borrowed(turn, one.key))
         return [found[text] for text in sorted(found)]
 
     def _domain(self, task: str) -> str:
@@ -239,9 +245,16 @@ def borrowed(turn: TurnRecord, origin: str) -> TurnRecord:
     return replace(turn, name="", meta={"from": origin})
 
 
-def _is_brief(text: str) -> bool:
-    words = text.split()
-    return 0 < len(words) <= SHORT_WORDS and "?" not in text and not any(c.isdigit() for c in text)
+def is_assent(text: str) -> bool:
+    """Whether a turn only agrees, declines or thanks, in a few words."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return 0 < len(words) <= SHORT_WORDS and "?" not in text and ASSENT.issuperset(words)
+
+
+def opens_with_assent(text: str) -> bool:
+    """Whether the first word agrees, declines or thanks."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return bool(words) and words[0] in ASSENT - {"i", "it", "is", "that", "for", "me"}
 
 
 def _argmax(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.intp]:

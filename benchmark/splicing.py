@@ -34,22 +34,21 @@ from benchmark.records import (
     FORK_TYPES,
     GR,
     SSPC,
-    USER,
     WIC,
     DialogueRecord,
     ForkRecord,
     TurnRecord,
     WorkflowRecord,
 )
+from benchmark.splice_donors import Donors
 from benchmark.splice_moves import Exchange, Stage, written_by
-from benchmark.splice_pool import Encode, Partners, Pieces, SplicePool, borrowed, cut
+from benchmark.splice_pool import Encode, Partners, Pieces, SplicePool, cut
 from benchmark.witnesses import Witness, align, plain
 from scoring import encoders
 
 SPLICE_VERSION = "1"
 SURPLUS = (0, 1, 2)
 REWORDED_SHARE = 0.3
-DONORS_TRIED = 40
 
 NO_PARTNER = "no other task to turn to"
 NO_STRATEGY = "no strategy shows at this fork point"
@@ -85,7 +84,7 @@ class SpliceEngine:
         self.reword_prefix = reword_prefix
         self.pool = SplicePool(pool, workflows, encode or encoders.get(encoders.DEFAULT).encode)
         self._fillers: dict[str, list[TurnRecord]] = {}
-        self._donors: dict[tuple[str, str], list[tuple[Pieces, int]]] = {}
+        self.donors = Donors(self.pool)
 
     @property
     def generator(self) -> str:
@@ -162,7 +161,7 @@ class SpliceEngine:
     def _wic(self, pieces: Pieces, points: Sequence[int]) -> list[DialogueRecord | Refusal]:
         task = pieces.record.workflow
         partners = self.pool.partners(task)
-        usable = [t for t in partners.tasks if self._donors_of(task, t)]
+        usable = [t for t in partners.tasks if self.donors.places(task, t)]
         if not usable:
             reason = NO_DONOR if partners.tasks else NO_PARTNER
             return [Refusal(pieces.key, WIC, k, reason) for k in POSITIONS]
@@ -174,7 +173,7 @@ class SpliceEngine:
             if variant.key == "text_borne":
                 opening = bank_turns(WIC, variant.key, stage.rng, task=task_title(other))
                 stage.put(next(opening))
-            self._follow(stage, task, other)
+            self.donors.follow(stage, task, other)
 
         return self._four(pieces, variant, points, write, task=other, extra=extra)
 
@@ -200,62 +199,6 @@ class SpliceEngine:
                 self._finish(pieces, variant, k, point, stage.written, task=task, extra=extra or {})
             )
         return made
-
-    # -- WIC: along the dialogues of the other task ------------------------------------------
-
-    def _donors_of(self, task: str, other: str) -> list[tuple[Pieces, int]]:
-        """(dialogue, assistant turn) of `other` whose labelled step is foreign to `task`."""
-        if (task, other) not in self._donors:
-            own = self.pool.procedure(task).steps
-            self._donors[task, other] = [
-                (donor, place)
-                for donor in self.pool.tasks.get(other, ())
-                for place, (label, guessed) in enumerate(
-                    zip(donor.labels, donor.guessed, strict=True)
-                )
-                if label and not guessed and label not in own
-            ]
-        return self._donors[task, other]
-
-    def _follow(self, stage: Stage, task: str, other: str) -> None:
-        """Fill the stage from donors, each entered where a step of the other task stands."""
-        asked = next((t for t in reversed(stage.source.before(stage.at)) if t.role == USER), None)
-        while not stage.full:
-            donor, place = self._donor(stage, task, other, asked)
-            for i in range(place, len(donor.said)):
-                if stage.full:
-                    break
-                reply = tuple(borrowed(t, donor.key) for t in donor.replies[i])
-                stage.written.append(
-                    Exchange(
-                        borrowed(donor.said[i], donor.key),
-                        donor.labels[i],
-                        donor.guessed[i],
-                        reply or stage.brief(),
-                    )
-                )
-            asked = None
-
-    def _donor(
-        self, stage: Stage, task: str, other: str, asked: TurnRecord | None
-    ) -> tuple[Pieces, int]:
-        """Among donors that last long enough, the one entered after a turn most like `asked`."""
-        places = self._donors_of(task, other)
-        need = stage.length - len(stage.written)
-        lasting = [(d, i) for d, i in places if len(d.said) - i >= need]
-        if not lasting:
-            longest = max(len(d.said) - i for d, i in places)
-            lasting = [(d, i) for d, i in places if len(d.said) - i == longest]
-        tried = stage.rng.sample(lasting, min(DONORS_TRIED, len(lasting)))
-        if asked is None or not asked.text.strip():
-            return tried[0]
-        wanted = self.pool.vector(asked.text)
-
-        def likeness(entry: tuple[Pieces, int]) -> float:
-            ahead = [t for t in entry[0].before(entry[1]) if t.role == USER and t.text.strip()]
-            return float(self.pool.vector(ahead[-1].text) @ wanted) if ahead else -1.0
-
-        return max(tried, key=likeness)
 
     # -- what all types share ---------------------------------------------------------------
 
