@@ -1,0 +1,222 @@
+"""Distances between two sets of dialogues (DialFork, task 1): FBD, PRD, FlowKL and variants.
+
+FBD and PRD read the vectors of neighbouring turn pairs (`pair_vectors`), FlowKL reads the scores of
+dialogues under a flow graph. The first set is the reference (conformant), the second the candidate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+from sklearn.cluster import MiniBatchKMeans
+
+from benchmark.records import ASSISTANT
+from scoring.estimates import Estimate, undefined
+from scoring.turn_vectors import DialogueVectors
+
+Floats = NDArray[np.float64]
+FLOOR = 1e-12
+GRID = 100
+EDGE = 1e-10
+
+
+def pair_vectors(dialogues: Sequence[DialogueVectors], *, pairs: str = "all") -> Floats:
+    """[e_t ; e_t+1] of neighbouring scored turns, shape (pairs, 2d).
+
+    `pairs` is "all" (both directions of speaking) or "to_assistant" (another role, then the
+    assistant); it belongs to the result.
+    """
+    if pairs not in ("all", "to_assistant"):
+        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'to_assistant'")
+    rows = [
+        np.concatenate([d.vectors[i], d.vectors[i + 1]])
+        for d in dialogues
+        for i in range(len(d.roles) - 1)
+        if pairs == "all" or (d.roles[i] != ASSISTANT and d.roles[i + 1] == ASSISTANT)
+    ]
+    width = max((2 * d.vectors.shape[1] for d in dialogues), default=0)
+    return np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, width))
+
+
+# -- Frechet -----------------------------------------------------------------------------------
+
+
+def frechet(reference: ArrayLike, candidate: ArrayLike) -> Estimate:
+    """Frechet distance of Gaussian fits to two sets of vectors, shapes (n, d) and (m, d).
+
+    |mu1 - mu2|^2 + tr S1 + tr S2 - 2 tr (S1 S2)^(1/2), covariances with divisor n - 1, cut at 0.
+    The last trace is the nuclear norm of A B^T for centred data A, B: real and exact for singular
+    covariances too. Fewer than two rows in a set: undefined.
+    """
+    sets = [np.asarray(rows, dtype=np.float64) for rows in (reference, candidate)]
+    if min(map(len, sets)) < 2:
+        return undefined("fewer_than_two_pairs", n=min(map(len, sets)))
+    shift = sets[0].mean(axis=0) - sets[1].mean(axis=0)
+    a, b = (_root(rows) for rows in sets)
+    shared = float(np.linalg.svd(a @ b.T, compute_uv=False).sum())
+    value = float(shift @ shift) + float((a**2).sum()) + float((b**2).sum()) - 2 * shared
+    return Estimate(max(0.0, value), n=len(sets[0]) + len(sets[1]))
+
+
+def _root(rows: Floats) -> Floats:
+    """A with A^T A the covariance of `rows`, at most d rows high."""
+    centred = (rows - rows.mean(axis=0)) / math.sqrt(len(rows) - 1)
+    return np.linalg.qr(centred, mode="r") if len(rows) > rows.shape[1] else centred
+
+
+# -- precision and recall of distributions -----------------------------------------------------
+
+
+def prd_curve(reference: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
+    """Precision and recall of two histograms (shares per cluster) at 1001 angles."""
+    p, q = (np.asarray(side, dtype=np.float64) for side in (reference, candidate))
+    slopes = np.tan(np.linspace(EDGE, np.pi / 2 - EDGE, 1001))
+    precision = np.minimum(slopes[:, None] * p, q).sum(axis=1)
+    return np.clip(precision, 0, 1), np.clip(precision / slopes, 0, 1)
+
+
+def prd_distance(precision: Floats, recall: Floats) -> float:
+    """1 - the largest F1 along a curve; F1 is 0 where both are 0."""
+    total = precision + recall
+    f1 = np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1.0), 0.0)
+    return 1.0 - float(f1.max())
+
+
+def prd(
+    reference: ArrayLike,
+    candidate: ArrayLike,
+    *,
+    clusters: int = 20,
+    runs: int = 10,
+    seed: int = 0,
+) -> Estimate:
+    """Distance by the mean precision-recall curve of `runs` k-means clusterings of both sets.
+
+    Sets of unequal size: the larger is drawn down to the smaller in each run (seeded), and `drawn`
+    says to how many. No more clusters than distinct vectors. An empty set: undefined.
+    """
+    sets = [np.asarray(rows, dtype=np.float64) for rows in (reference, candidate)]
+    size = min(map(len, sets))
+    if not size:
+        return undefined("no_pairs")
+    curves = []
+    for run in range(runs):
+        rng = np.random.default_rng(seed + run)
+        a, b = (
+            rows if len(rows) == size else rows[rng.choice(len(rows), size, replace=False)]
+            for rows in sets
+        )
+        curves.append(prd_curve(*_histograms(a, b, clusters, seed + run)))
+    precision, recall = np.mean(curves, axis=0)
+    detail = {"drawn": size, "runs": runs, "seed": seed}
+    return Estimate(prd_distance(precision, recall), n=sum(map(len, sets)), detail=detail)
+
+
+def _histograms(a: Floats, b: Floats, clusters: int, seed: int) -> tuple[Floats, Floats]:
+    both = np.concatenate([b, a])
+    k = min(clusters, len(np.unique(both, axis=0)))
+    model = MiniBatchKMeans(n_clusters=k, n_init=10, random_state=seed)
+    labels = model.fit_predict(both)
+    parts = (labels[len(b) :], labels[: len(b)])
+    p, q = (np.bincount(part, minlength=k) / len(part) for part in parts)
+    return p, q
+
+
+# -- divergences of score densities ------------------------------------------------------------
+
+
+def flow_kl(
+    reference: Sequence[float], candidate: Sequence[float], *, factor: float | None = None
+) -> Estimate:
+    """KL(reference || candidate) of Gaussian kernel densities, normalised on a grid; never below 0.
+
+    Grid of 100 points from the least to the largest score; bandwidth = factor (Scott: n^(-1/5))
+    times the standard deviation, at least a hundredth of the range; densities in the log domain, so
+    distant sets keep their order. All scores equal: 0. An empty set: undefined.
+    """
+    x, y = (np.asarray(side, dtype=np.float64) for side in (reference, candidate))
+    if not len(x) or not len(y):
+        return undefined("no_observations", n=len(x) + len(y))
+    low, high = min(x.min(), y.min()), max(x.max(), y.max())
+    n = len(x) + len(y)
+    if low == high:
+        return Estimate(0.0, n=n)
+    grid = np.linspace(low, high, GRID)
+    p, q = (
+        _log_density(side, max(_bandwidth(side, factor), (high - low) / 100), grid)
+        for side in (x, y)
+    )
+    p, q = p - logsumexp(p), q - logsumexp(q)
+    return Estimate(max(0.0, float((np.exp(p) * (p - q)).sum())), n=n)
+
+
+def flow_kl_compat(
+    reference: Sequence[float], candidate: Sequence[float], *, factor: float | None = None
+) -> Estimate:
+    """KL as sdialog 0.5.3 computes it: densities cut at 1e-12, the candidate's not normalised.
+
+    It can be negative and levels off near 27. Where the tool adds unseeded noise or fails (a
+    set without spread) the value is undefined.
+    """
+    sides = _densities(reference, candidate, factor)
+    if isinstance(sides, Estimate):
+        return sides
+    p, q = (np.maximum(np.exp(side), FLOOR) for side in sides)
+    value = float((p * np.log(p / q)).sum() / p.sum())
+    return Estimate(value + 0.0, n=len(reference) + len(candidate))
+
+
+def cauchy_schwarz(
+    reference: Sequence[float], candidate: Sequence[float], *, factor: float | None = None
+) -> Estimate:
+    """-ln of the cosine of the two densities on the grid; symmetric. No spread: undefined."""
+    sides = _densities(reference, candidate, factor)
+    if isinstance(sides, Estimate):
+        return sides
+    p, q = sides
+    value = (logsumexp(2 * p) + logsumexp(2 * q)) / 2 - logsumexp(p + q)
+    return Estimate(max(0.0, float(value)), n=len(reference) + len(candidate))
+
+
+def cauchy_schwarz_compat(
+    reference: Sequence[float], candidate: Sequence[float], *, factor: float | None = None
+) -> Estimate:
+    """The same as sdialog 0.5.3 computes it: both sums cut at 1e-12.
+
+    Densities that vanish between the grid points therefore give 0, as if the sets were equal.
+    """
+    sides = _densities(reference, candidate, factor)
+    if isinstance(sides, Estimate):
+        return sides
+    p, q = (np.exp(side) for side in sides)
+    shared, norm = float(p @ q), math.sqrt(float(p @ p) * float(q @ q))
+    value = -math.log(max(shared, FLOOR) / max(norm, FLOOR)) + 0.0
+    return Estimate(value, n=len(reference) + len(candidate))
+
+
+def _densities(
+    reference: Sequence[float], candidate: Sequence[float], factor: float | None
+) -> tuple[Floats, Floats] | Estimate:
+    x, y = (np.asarray(side, dtype=np.float64) for side in (reference, candidate))
+    n = len(x) + len(y)
+    if len(x) < 2 or len(y) < 2:
+        return undefined("fewer_than_two_observations", n=n)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return undefined("a_set_without_spread", n=n)
+    grid = np.linspace(min(x.min(), y.min()), max(x.max(), y.max()), GRID)
+    return tuple(_log_density(side, _bandwidth(side, factor), grid) for side in (x, y))  # type: ignore[return-value]
+
+
+def _bandwidth(sample: Floats, factor: float | None) -> float:
+    spread = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
+    return (len(sample) ** -0.2 if factor is None else factor) * spread
+
+
+def _log_density(sample: Floats, bandwidth: float, grid: Floats) -> Floats:
+    away = (grid[:, None] - sample[None, :]) / bandwidth
+    scale = math.log(len(sample) * bandwidth * math.sqrt(2 * math.pi))
+    return np.asarray(logsumexp(-0.5 * away**2, axis=1) - scale)
