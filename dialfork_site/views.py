@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
+from django.core.exceptions import BadRequest
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -67,7 +68,9 @@ def error_page(status: int) -> Any:
     def handler(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
         if request.path.startswith("/api/"):
             return JsonResponse({"detail": words[status]}, status=status)
-        return render(request, f"{status}.html", status=status)
+        # Our own sentences only: the text of other exceptions is not written for people.
+        sentence = str(exception) if isinstance(exception, BadRequest) else ""
+        return render(request, f"{status}.html", {"sentence": sentence}, status=status)
 
     return handler
 

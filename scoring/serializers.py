@@ -12,8 +12,8 @@ from scoring.models import DialogueScore, Run, RunResult
 
 class RunSerializer(serializers.ModelSerializer):
     corpus = serializers.CharField(source="corpus.slug")
-    parts = serializers.IntegerField(source="n_parts")
-    parts_done = serializers.IntegerField(source="n_parts_done")
+    total = serializers.IntegerField(source="n_total")
+    done = serializers.IntegerField(source="n_done")
 
     class Meta:
         model = Run
@@ -27,8 +27,8 @@ class RunSerializer(serializers.ModelSerializer):
             "failure",
             "created_at",
             "finished_at",
-            "parts",
-            "parts_done",
+            "total",
+            "done",
         ]
 
 

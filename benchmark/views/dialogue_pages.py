@@ -14,7 +14,8 @@ from benchmark.models import Dialogue, Fork, Turn
 from benchmark.records import FORK_TYPES
 from benchmark.views.paging import number
 from scoring import charts
-from scoring.models import DialogueScore
+from scoring.models import DialogueScore, FlowGraph
+from scoring.views.flow_graph_drawings import expected, labels
 
 WINDOW = 200
 BAR_PX = 72
@@ -95,15 +96,20 @@ def scored(
         raise BadRequest(f"run {wanted} says nothing of the turns of this dialogue.")
     rows = [value_row(row) for row in chosen.turns] if chosen else []
     by_number = {row["number"]: row for row in rows}
-    highest = max((row["surprisal"] for row in rows if row["surprisal"] is not None), default=0.0)
+    peak = peak_of(rows)
+    highest = peak["surprisal"] if peak else 0.0
     at_turn = {fork.fork_turn: fork for fork in forks}
+    graph = graph_of(chosen, dialogue)
+    asked = number(request, "turn") or (peak["number"] if peak else None)
     return {
         "scores": [score for score in scores if not score.turns],
         "with_turns": with_turns,
         "chosen": chosen,
         "rows": rows[: 2 * WINDOW],
         "n_rows": len(rows),
-        "peak": peak_of(rows),
+        "peak": peak,
+        "labels": labels(graph) if graph else {},
+        "expected": expected(graph, rows, asked) if graph and asked else None,
         "turns": [
             (turn, by_number.get(turn.number), bar(by_number.get(turn.number), highest), forks_)
             for turn, forks_ in ((t, at_turn.get(t.number)) for t in turns)
@@ -114,6 +120,14 @@ def scored(
     }
 
 
+def graph_of(score: DialogueScore | None, dialogue: Dialogue) -> dict[str, Any] | None:
+    """The stored flow graph that `score` was computed with."""
+    if score is None:
+        return None
+    stored = FlowGraph.objects.filter(run_id=score.run_id, workflow_id=dialogue.workflow_id)
+    return stored.values_list("graph", flat=True).first()
+
+
 def value_row(row: dict[str, Any]) -> dict[str, Any]:
     """A stored per-turn row with every key the page reads."""
     return {
@@ -121,7 +135,7 @@ def value_row(row: dict[str, Any]) -> dict[str, Any]:
         "node": row.get("node"),
         "p": row.get("p"),
         "surprisal": row.get("surprisal"),
-        "reason": row.get("reason", ""),
+        "reason": row.get("reason", "").replace("_", " "),
     }
 
 

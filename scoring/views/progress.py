@@ -1,4 +1,4 @@
-"""How far runs are, asked of the chunks each time: no counter is stored."""
+"""How far runs are, asked of their parts each time: no counter is stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
 
 from scoring.models import Chunk, Run, WorkerBeat
@@ -16,11 +16,11 @@ SILENT_AFTER = timedelta(seconds=15)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`parts` are chunks of dialogues; `silent_for` is set when nothing works on an open run."""
+    """`done` of `total` planned scores; `silent_for` is set when nothing works on an open run."""
 
     done: int
-    parts: int
-    failed: int
+    total: int
+    failed_parts: int
     scored: int
     undefined: int
     open: bool
@@ -29,10 +29,10 @@ class Progress:
 
 
 def with_progress(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Runs with `n_parts` and `n_parts_done`."""
+    """Runs with `n_total` planned scores and `n_done` of them."""
     return runs.annotate(
-        n_parts=Count("chunks"),
-        n_parts_done=Count("chunks", filter=Q(chunks__state=Chunk.State.DONE)),
+        n_total=Sum("chunks__size", default=0),
+        n_done=Sum("chunks__size", filter=Q(chunks__state=Chunk.State.DONE), default=0),
     )
 
 
@@ -43,9 +43,9 @@ def is_open(run: Run) -> bool:
 def progress(run: Run) -> Progress:
     """The state of `run` now, in four statements."""
     parts = run.chunks.aggregate(
-        parts=Count("id"),
-        done=Count("id", filter=Q(state=Chunk.State.DONE)),
-        failed=Count("id", filter=Q(state=Chunk.State.FAILED)),
+        total=Sum("size", default=0),
+        done=Sum("size", filter=Q(state=Chunk.State.DONE), default=0),
+        failed_parts=Count("id", filter=Q(state=Chunk.State.FAILED)),
     )
     scores = run.scores.aggregate(
         scored=Count("id"), undefined=Count("id", filter=Q(value__isnull=True))

@@ -17,7 +17,6 @@ from scoring.models import Run, RunResult
 from scoring.views.progress import progress, with_progress
 
 PAGE = 50
-TYPES = ("WIC", "SSPC", "GR", "CSC")
 
 
 @require_safe
@@ -54,7 +53,7 @@ def parameters(run: Run) -> list[tuple[str, str]]:
 
 
 def results(run: Run) -> dict[str, Any]:
-    """Result tables, one per statistic, rows in the order of fork types, "all" last."""
+    """Result tables, one per statistic, rows in the order the run wrote them."""
     tables: dict[str, list[RunResult]] = {}
     for row in run.results.all():
         tables.setdefault(row.statistic, []).append(row)
@@ -62,8 +61,6 @@ def results(run: Run) -> dict[str, Any]:
 
 
 def table(statistic: str, rows: list[RunResult]) -> dict[str, Any]:
-    order = {group: i for i, group in enumerate((*TYPES, "conformant", "all"))}
-    rows.sort(key=lambda row: (order.get(row.group, 4), row.group))
     ends = [v for r in rows for v in (r.value, r.ci_low, r.ci_high) if v is not None]
     low, high = charts.axis_of(statistic, ends)
     return {
