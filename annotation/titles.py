@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from benchmark.corruption import FRAME
+
 _TELLING = re.compile(
     r"\b(WIC|SSPC|GR|CSC|forks?|forked|foils?|conformant|conformance|corrupt\w*|deviat\w*|"
     r"inject\w*|splic\w*|scripted|off.?track|simulat\w*)\b",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\s*\((?:WIC|SSPC|GR|CSC):[^()]*\)\s*\Z")
+_BEFORE, _AFTER = FRAME.split(" ({type}", 1)[0].split("{behaviour}")
 
 
 def revealing_word(title: str) -> str | None:
@@ -19,11 +22,16 @@ def revealing_word(title: str) -> str | None:
 
 
 def behaviour_of(instruction: str) -> str:
-    """An instruction without the code of its type at the end.
+    """What an instruction asks for, without its frame and without the code of its type.
 
-    The code is the researchers' word for it; people are asked about the behaviour.
+    The frame is the same for all, and the code is the researchers' word: people are asked about
+    the behaviour. An instruction that was written elsewhere has no frame and stays as it is.
     """
-    return _CODE.sub("", instruction)
+    text = _CODE.sub("", instruction)
+    if text.startswith(_BEFORE) and text.endswith(_AFTER):
+        text = text[len(_BEFORE) : -len(_AFTER)] + "."
+        text = text[:1].upper() + text[1:]
+    return text
 
 
 def in_words(name: str) -> str:

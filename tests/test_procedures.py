@@ -8,6 +8,7 @@ import pytest
 
 from annotation.procedures import Line, Move, Node, Way, extras, lines
 from annotation.titles import behaviour_of, in_words, revealing_word
+from benchmark.corruption import VARIANTS, instruction
 
 
 def chain(*keys):
@@ -69,3 +70,10 @@ def test_neutral_titles_pass(title):
 def test_only_a_code_at_the_end_is_taken_off():
     assert behaviour_of("Sell things. (GR: sell something else.)") == "Sell things."
     assert behaviour_of("Sell (GR: x) things.") == "Sell (GR: x) things."
+
+
+def test_the_frame_of_an_instruction_is_taken_off():
+    variant = VARIANTS["GR"][0]
+    shown = behaviour_of(instruction(variant))
+    assert shown.lower() == variant.behaviour.lower() + "."
+    assert shown[0].isupper()
