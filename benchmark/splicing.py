@@ -293,7 +293,7 @@ class SpliceEngine:
         chosen = rng.sample(open_, min(len(open_), _rounded(REWORDED_SHARE * len(turns), rng)))
         for i in chosen:
             if (found := near[i]) is not None:
-                turns[i] = replace(turns[i], text=found.text)
+                turns[i] = replace(turns[i], text=found.text, meta={})
         return turns, len(chosen)
 
 
@@ -308,13 +308,16 @@ def _n_forks(made: Iterable[DialogueRecord | Refusal]) -> int:
 
 
 def _joined(written: Sequence[Exchange], *, ends_open: bool) -> list[TurnRecord]:
-    """The turns in order; the last reply only where the source too ends with one."""
+    """The turns in order; the last reply only where the source too ends with one.
+
+    What else was noted about the source's turns (times, options) is not true of the fork.
+    """
     turns: list[TurnRecord] = []
     for place, exchange in enumerate(written, start=1):
         turns.append(exchange.turn)
         if place < len(written) or ends_open:
             turns += exchange.reply
-    return turns
+    return [turn if "from" in turn.meta else replace(turn, meta={}) for turn in turns]
 
 
 def _donors_in(written: Sequence[Exchange]) -> dict[str, list[str]]:
