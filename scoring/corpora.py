@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
+from scoring import encoders
 from scoring.embeddings import vectors_for
 from scoring.encoders import Encoder
 from scoring.turn_vectors import DialogueVectors, scored_turns
@@ -57,6 +59,23 @@ def content_digest(corpora: Sequence[Corpus]) -> str:
         for row in dialogues.iterator(chunk_size=5000):
             digest.update(repr(row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def encoder_of(parameters: Mapping[str, Any]) -> Encoder | None:
+    """The encoder a run was started with; None for methods that need none.
+
+    Raises EncoderUnavailable when this process has another revision: scores of two revisions must
+    not mix in one run.
+    """
+    if "encoder" not in parameters:
+        return None
+    encoder = encoders.get(parameters["encoder"])
+    if encoder.revision != parameters["encoder_revision"]:
+        raise encoders.EncoderUnavailable(
+            f"The run was started with encoder {parameters['encoder_revision']}, but this worker "
+            f"has {encoder.revision}. Install the same version on all machines, or start a new run."
+        )
+    return encoder
 
 
 def turns_of(dialogue_ids: Sequence[int]) -> dict[int, Turns]:

@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from benchmark.models import Corpus, Fork
 from scoring import encoders
-from scoring.corpora import dialogue_vectors, turns_of
+from scoring.corpora import dialogue_vectors, encoder_of, turns_of
 from scoring.dialogue_distances import METHODS
 from scoring.fork_order import ForkDistance, taus_by_type
 from scoring.models import DialogueScore, Run, RunResult
@@ -75,9 +75,8 @@ def score(run: Run, keys: Sequence[int]) -> list[DialogueScore]:
         .values_list("source_id", "dialogue_id")
     )
     method = run.parameters["method"]
-    name = run.parameters.get("encoder")
     vectors = dialogue_vectors(
-        encoders.get(name) if name else None,
+        encoder_of(run.parameters),
         turns_of(sorted({pk for pair in forks for pk in pair})),
         full=method == "full",
     )

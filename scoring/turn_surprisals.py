@@ -16,7 +16,14 @@ import numpy as np
 from benchmark.models import Corpus, Dialogue
 from benchmark.records import FORK_TYPES
 from scoring import encoders, flow_graphs
-from scoring.corpora import Turns, dialogue_vectors, fitting_turns, turns_of, with_sources
+from scoring.corpora import (
+    Turns,
+    dialogue_vectors,
+    encoder_of,
+    fitting_turns,
+    turns_of,
+    with_sources,
+)
 from scoring.encoders import Encoder
 from scoring.models import DialogueScore, FlowGraph, Run, RunResult
 from scoring.path_scores import score_dialogue
@@ -71,7 +78,7 @@ def plan(corpora: Sequence[Corpus], chunk_dialogues: int) -> Iterator[tuple[list
 
 def score(run: Run, keys: Sequence[int]) -> list[DialogueScore]:
     """Node, probability and surprisal per turn; the value is the geometric mean of the moves."""
-    encoder = encoders.get(run.parameters["encoder"])
+    encoder = encoder_of(run.parameters)
     turns = turns_of(keys)
     vectors = dialogue_vectors(encoder, turns)
     members: dict[int | None, list[int]] = defaultdict(list)
