@@ -6,6 +6,7 @@ vectors (guessed labels, near turns, fitting donors) comes from one product per 
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from benchmark.witnesses import Procedure, plain, procedure_of_dialogues
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 NEAR, SAME = 0.75, 0.97
+REWORDED_SHARE = 0.3
 SHORT_WORDS = 4
 _ASSENT_WORDS = (
     "yes yep yeah yup no nope not ok okay sure alright all right fine good great perfect cool nice "
@@ -177,6 +179,23 @@ class SplicePool:
             self._compare(record.workflow)
             self._near_tasks.add(record.workflow)
         return self._near.get((record.external_id, f"{turn.role}\x1f{turn.text.strip()}"))
+
+    def reworded(
+        self, turns: Sequence[TurnRecord], record: DialogueRecord, rng: random.Random
+    ) -> tuple[list[TurnRecord], int]:
+        """`turns` with about 30 % of them said in the words of `near`, and how many were.
+
+        The share is rounded by chance, so that its mean holds for short prefixes too; fewer are
+        replaced where fewer have a near turn.
+        """
+        near = {i: found for i, turn in enumerate(turns) if (found := self.near(turn, record))}
+        share = REWORDED_SHARE * len(turns)
+        wanted = int(share) + (rng.random() < share - int(share))
+        chosen = rng.sample(sorted(near), min(len(near), wanted))
+        return [
+            replace(turn, text=near[i].text, meta={}) if i in chosen else turn
+            for i, turn in enumerate(turns)
+        ], len(chosen)
 
     def short_replies(self, task: str) -> list[TurnRecord]:
         """Brief user turns from the task's dialogues that fit after anything ("okay, thanks")."""

@@ -7,7 +7,6 @@ the end, and how much longer a fork is than its source is drawn without regard t
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +47,6 @@ from scoring import encoders
 
 SPLICE_VERSION = "1"
 SURPLUS = (0, 1, 2)
-REWORDED_SHARE = 0.3
 
 NO_PARTNER = "no other task to turn to"
 NO_STRATEGY = "no strategy shows at this fork point"
@@ -240,7 +238,10 @@ class SpliceEngine:
         same = plain(written[0].turn.text) == plain(pieces.said[point - 1].text)
         if same or not witness.shows(variant.type, point):
             return Refusal(pieces.key, variant.type, k, NOT_SHOWN, written[0].step)
-        prefix, reworded = self._prefix(pieces, variant.type, k, point)
+        prefix, reworded = list(source.turns[: pieces.places[point - 1]]), 0
+        if self.reword_prefix:
+            rng = generator_of(self.seed, "prefix", pieces.key, variant.type, k)
+            prefix, reworded = self.pool.reworded(prefix, source, rng)
         turns = [*prefix, *_joined(written, ends_open=bool(pieces.replies[-1]))]
         numbers = [n for n, turn in enumerate(turns, start=1) if turn.role == pieces.said[0].role]
         details = witness.to_dict(numbers) | dict(extra or {}) | _donors_in(written)
@@ -280,27 +281,6 @@ class SpliceEngine:
             texts=[t.text for t in (*pieces.said[:before], *(e.turn for e in written))],
             inferred=sum(e.guessed for e in written),
         )
-
-    def _prefix(
-        self, pieces: Pieces, type_: str, k: int, point: int
-    ) -> tuple[list[TurnRecord], int]:
-        turns = list(pieces.record.turns[: pieces.places[point - 1]])
-        if not self.reword_prefix:
-            return turns, 0
-        rng = generator_of(self.seed, "prefix", pieces.key, type_, k)
-        near = {i: self.pool.near(turn, pieces.record) for i, turn in enumerate(turns)}
-        open_ = [i for i, found in near.items() if found is not None]
-        chosen = rng.sample(open_, min(len(open_), _rounded(REWORDED_SHARE * len(turns), rng)))
-        for i in chosen:
-            if (found := near[i]) is not None:
-                turns[i] = replace(turns[i], text=found.text, meta={})
-        return turns, len(chosen)
-
-
-def _rounded(value: float, rng: random.Random) -> int:
-    """Up or down by chance, so that the mean is `value` for short prefixes too."""
-    whole = int(value)
-    return whole + (rng.random() < value - whole)
 
 
 def _n_forks(made: Iterable[DialogueRecord | Refusal]) -> int:
