@@ -17,8 +17,8 @@ class CountingEncoder:
     """The lexical encoder, remembering what it was asked."""
 
     name = "counting"
-    dim = encoders.get("lexical").dim
-    max_characters = encoders.get("lexical").max_characters
+    dim = encoders.LexicalEncoder.dim
+    max_characters = encoders.LexicalEncoder.max_characters
 
     def __init__(self, revision: str = "counting-1") -> None:
         self.revision = revision
@@ -26,7 +26,7 @@ class CountingEncoder:
 
     def encode(self, texts):
         self.calls.append(list(texts))
-        return encoders.get("lexical").encode(texts)
+        return encoders.LexicalEncoder().encode(texts)
 
 
 def test_each_distinct_text_is_encoded_once_and_then_read(db):
