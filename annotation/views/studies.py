@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from annotation import report_charts, report_tables
 from annotation.models import Study
+from annotation.reports import PEOPLE, SIMULATED, fork_study
 
 
 @require_safe
@@ -29,6 +33,21 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def report(request: HttpRequest, slug: str) -> HttpResponse:
-    """The report of one study."""
+    """The report of one study: what people saw, and apart from it what was simulated."""
     study = get_object_or_404(Study, slug=slug)
-    return render(request, "annotation/report.html", {"study": study})
+    found = fork_study(study)
+    groups = [_group(name, found["groups"][name]) for name in (PEOPLE, SIMULATED)]
+    context = {"study": study, "design": study.design, "groups": groups}
+    return render(request, "annotation/report.html", context)
+
+
+def _group(name: str, group: dict[str, Any]) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": name, "counts": group["counts"]}
+    if statistics := group["statistics"]:
+        shown |= {
+            "charts": report_charts.charts(statistics),
+            "questions": report_tables.questions(statistics),
+            "means": report_tables.means(statistics),
+            "agreements": report_tables.agreements(statistics),
+        }
+    return shown
