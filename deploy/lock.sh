@@ -31,7 +31,7 @@ resolve requirements-encoders.lock $(cat "$work/torch") -c requirements-test.loc
 
 # The measured peers, without what they name but a measurement never imports.
 printf '%s\n' torch anthropic codecov datasets fastapi flake8 langchain-anthropic langchain-aws \
-    langchain-google-genai langchain-huggingface langchain-openai openai pre-commit pytest-cov \
+    langchain-google-genai langchain-huggingface langchain-openai pre-commit pytest-cov \
     uvicorn >"$work/not-imported"
 resolve requirements-bench.lock --excludes "$work/not-imported" -c requirements-encoders.lock \
     -c requirements-test.lock --extra bench pyproject.toml
