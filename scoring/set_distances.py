@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
 
 from benchmark.records import ASSISTANT
 from scoring.estimates import Estimate, undefined
@@ -120,7 +121,9 @@ def _histograms(a: Floats, b: Floats, clusters: int, seed: int) -> tuple[Floats,
     both = np.concatenate([b, a])
     k = min(clusters, len(np.unique(both, axis=0)))
     model = MiniBatchKMeans(n_clusters=k, n_init=10, random_state=seed)
-    labels = model.fit_predict(both)
+    # Small sets: handing them out to threads costs more than the work itself.
+    with threadpool_limits(limits=1):
+        labels = model.fit_predict(both)
     parts = (labels[len(b) :], labels[: len(b)])
     p, q = (np.bincount(part, minlength=k) / len(part) for part in parts)
     return p, q
