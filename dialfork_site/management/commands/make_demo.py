@@ -1,0 +1,113 @@
+"""Fill the database with the demo: corpus, forks, scores, a study, three accounts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.enrolment import EnrolmentRefused, assign_seat, create_study
+from annotation.models import Study
+from annotation.rehearsal import simulate_study
+from benchmark import demo
+from benchmark.generating import fork_corpus
+from benchmark.importing import import_records
+from benchmark.models import Corpus
+from benchmark.records import BadRecord
+from dialfork_site.demo_accounts import Account, AccountTaken, make_accounts, password_file
+from scoring import encoders, fork_distances, runs, turn_surprisals
+
+CORPUS, FORKS, STUDY = "demo", "demo-forks", "demo-study"
+FORMAT, ENGINE = "scripted", "scripted"
+METHODS = ("flow_score", "mean", "flow_dtw", "shared_prefix", "turn_difference")
+SEATS, SIMULATED = 14, 12
+OTHER_VERSION = (
+    "This database holds the demo of another version. Give the demo a new database, "
+    "for example DATABASE_URL=sqlite:///var/demo.sqlite3 make demo."
+)
+
+
+class Command(BaseCommand):
+    help = "Fill the database with the demo corpus, its forks, scores, a study and three accounts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--limit", type=int, metavar="N", help="fork only the first N dialogues (for tests)"
+        )
+
+    def handle(self, *args: Any, limit: int | None = None, **options: Any) -> None:
+        if not settings.DEMO:
+            raise CommandError(
+                "The demo makes accounts whose passwords lie in a file. Say that you want it: "
+                "set DEMO=1, or use make demo."
+            )
+        try:
+            with self.step("Accounts"):
+                accounts = make_accounts()
+            self.fill(accounts, limit)
+        except (AccountTaken, BadRecord, EnrolmentRefused, ValueError, runs.RunFailed) as error:
+            raise CommandError(str(error)) from error
+        self.introduce(accounts)
+
+    def fill(self, accounts: list[Account], limit: int | None) -> None:
+        corpus = self.corpus(CORPUS, "Demo: nine procedures")
+        forks = self.corpus(FORKS, "Demo: forks of the nine procedures")
+        with self.step("Dialogues and trajectories"):
+            stored = import_records(corpus, FORMAT, demo.records())
+            if stored.rejected:
+                raise CommandError(f"{OTHER_VERSION} ({stored.rejected[0]})")
+        with self.step("Forks"):
+            fork_corpus(corpus, forks, ENGINE, demo.SEED, limit=limit)
+        for method in METHODS:
+            with self.step(f"Scores, {method}"):
+                self.score(fork_distances.KIND, forks, {"method": method})
+        with self.step("Surprisal of every turn"):
+            self.score(turn_surprisals.KIND, forks, {})
+        with self.step("Study with simulated judgements"):
+            self.study(forks, next(a.user for a in accounts if a.name == "annotator"))
+
+    def corpus(self, slug: str, title: str) -> Corpus:
+        return Corpus.objects.get_or_create(slug=slug, defaults={"title": title, "is_demo": True})[
+            0
+        ]
+
+    def score(self, kind: str, forks: Corpus, parameters: dict[str, Any]) -> None:
+        run = runs.start(kind, [forks], {**parameters, "encoder": settings.ENCODER})
+        runs.work_through(run)
+
+    def study(self, forks: Corpus, annotator: Any) -> None:
+        """Twelve simulated seats are filled; the demo annotator's and a free one wait."""
+        study = Study.objects.filter(slug=STUDY).first() or create_study(
+            slug=STUDY,
+            title="Conversations and procedures",
+            forks=forks,
+            seed=demo.SEED,
+            n_seats=SEATS,
+            n_simulated=SIMULATED,
+        )
+        assign_seat(study, annotator)
+        simulate_study(study)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        self.stdout.write(f"{name} … ", ending="")
+        self.stdout.flush()
+        yield
+        self.stdout.write(f"{time.monotonic() - begin:.1f} s")
+
+    def introduce(self, accounts: list[Account]) -> None:
+        self.stdout.write("")
+        if note := encoders.fallback_note(settings.ENCODER):
+            self.stdout.write(note)
+        self.stdout.write(f"Sign in at {settings.PUBLIC_URL} with one of:")
+        for account in accounts:
+            self.stdout.write(f"  {account.name:<12} {account.password}")
+        self.stdout.write(
+            f"The passwords were drawn on this machine and are kept in {password_file()}. "
+            "They open nothing from other machines."
+        )
