@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.enrolment import assign_seat
 from annotation.models import Assignment, OnsetMark, PrefixJudgement, Skip, SliderRating
+from tests.browsing import PHONE, look, quiet, sign_in
 from tests.studies import assistant_turns, item_at, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-WATCH = """
-window.__violations = [];
-document.addEventListener("securitypolicyviolation", (e) => {
-  window.__violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}`);
-});
-"""
-DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -33,27 +22,11 @@ def late(annotator) -> Assignment:
 @pytest.fixture
 def visitor(page, client, annotator, live_server):
     """A page of the signed-in annotator that notes what the content policy blocks."""
-    client.force_login(annotator)
-    cookie = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
-    page.add_init_script(WATCH)
-    page.set_viewport_size(DESKTOP)
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on(
-        "console",
-        lambda said: page.problems.append(said.text) if said.type == "error" else None,
-    )
-    return page
+    return sign_in(page, client, annotator, live_server)
 
 
 def url(live_server, assignment: Assignment, step: str) -> str:
     return live_server.url + reverse(f"annotation:{step}", args=[assignment.token])
-
-
-def quiet(page) -> None:
-    assert page.evaluate("window.__violations") == []
-    assert page.problems == []
 
 
 def at_step(page, step: str) -> None:
@@ -228,20 +201,21 @@ def test_every_step_passes_axe_and_fits_at_both_widths(visitor, live_server, lat
     expect(visitor.locator('form[data-draft="rate"]')).to_be_visible()
 
 
-def look(page, name: str) -> None:
-    """axe, no sideways scroll and no violation at both widths; pictures where asked for."""
-    folder = os.environ.get("SCREENSHOTS")
-    for size in (PHONE, DESKTOP):
-        page.set_viewport_size(size)
-        quiet(page)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, size)
-        found = Axe().run(page).response["violations"]
-        serious = [
-            (v["id"], [node["html"][:120] for node in v["nodes"]])
-            for v in found
-            if v["impact"] in ("serious", "critical")
-        ]
-        assert serious == [], (name, size)
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=f"{folder}/{name}-{size['width']}.png")
+def test_on_a_phone_the_workflow_starts_folded_and_the_answer_stays_in_reach(
+    visitor, live_server, late
+):
+    visitor.set_viewport_size(PHONE)
+    visitor.goto(url(live_server, late, "rate"))
+    workflow = visitor.locator(".proc details")
+    expect(workflow).not_to_have_attribute("open", "")
+    look(visitor, "rate-phone")
+    visitor.set_viewport_size(PHONE)
+    visitor.locator(".proc summary").click()
+    expect(visitor.get_by_text("Read the booking back")).to_be_visible()
+    visitor.locator(".proc summary").click()
+    visitor.locator(".turns .turn").last.scroll_into_view_if_needed()
+    expect(visitor.get_by_role("button", name="Confirm rating")).to_be_in_viewport()
+    visitor.locator('input[name="rating"]').fill("40")
+    visitor.get_by_role("button", name="Confirm rating").click()
+    at_step(visitor, "instruction")
+    look(visitor, "instruction-phone")
