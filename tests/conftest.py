@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import chromium
 
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+# A busy machine pauses a test for seconds: a time limit per example would fail at random.
+settings.register_profile("steady", deadline=None, max_examples=50)
+settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Services whose absence fails a test instead of skipping it (continuous integration).
