@@ -57,15 +57,15 @@ def test_pairs_of_turns_are_joined_in_order():
 
 def test_prd_is_0_for_equal_sets_1_for_apart_ones_and_repeats_by_seed():
     near, far = cloud(1), cloud(2, shift=50)
-    assert prd(near, near).value == pytest.approx(0, abs=1e-9)
-    assert prd(near, far).value == 1.0
+    assert prd(near, near, runs=1).value == pytest.approx(0, abs=1e-9)
+    assert prd(near, far, runs=1).value == 1.0
     other = cloud(3, 40, shift=0.3)
-    assert prd(near, other, seed=5) == prd(near, other, seed=5)
-    assert prd(near, other).detail["drawn"] == 30
+    assert prd(near, other, seed=5, runs=2) == prd(near, other, seed=5, runs=2)
+    assert prd(near, other, runs=2).detail["drawn"] == 30
 
 
 def test_fewer_vectors_than_clusters_are_no_error():
-    assert 0 <= prd(cloud(1, 3), cloud(2, 4)).value <= 1
+    assert 0 <= prd(cloud(1, 3), cloud(2, 4), runs=1).value <= 1
 
 
 scores = st.lists(st.floats(0.01, 1), min_size=1, max_size=12)
