@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from annotation.restoring import restore_judgements
 from benchmark import storing
+from benchmark.formats import release
 from benchmark.models import Corpus
 from benchmark.records import (
     BadRecord,
@@ -44,6 +47,18 @@ class ImportReport:
     workflows: Counter[str] = field(default_factory=Counter)
     workflow_warnings: Counter[str] = field(default_factory=Counter)
     split: dict[str, int] = field(default_factory=dict)
+    annotations: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: ImportReport) -> None:
+        """Add up the report of another part of the same input."""
+        for name in ("new", "unchanged", "updated", "turns", "steps", "read"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("warnings", "workflows", "workflow_warnings"):
+            getattr(self, name).update(getattr(other, name))
+        self.rejected += other.rejected
+        for name, places in other.places.items():
+            self.places[name] = [*self.places.get(name, []), *places][:PLACES_SHOWN]
+        self.split = other.split or self.split
 
     def to_json(self) -> dict[str, Any]:
         """The report as the last line of `import_corpus --json`."""
@@ -61,6 +76,7 @@ class ImportReport:
             "workflows": dict(sorted(self.workflows.items())),
             "workflow_warnings": dict(sorted(self.workflow_warnings.items())),
             "split": self.split,
+            "annotations": dict(sorted(self.annotations.items())),
         }
 
 
@@ -81,15 +97,90 @@ def import_records(
     `dry_run` nothing is written. The stream is read once and held a batch at a time.
     """
     target = storing.Target(corpus, format, update=update, dry_run=dry_run)
-    stream = _Stream(target, ImportReport(format=format, corpus=corpus.slug))
+    return _import(target, records)
+
+
+def _import(target: storing.Target, records: Iterable[Record | BadRecord]) -> ImportReport:
+    corpus = target.corpus
+    stream = _Stream(target, ImportReport(format=target.format, corpus=corpus.slug))
     for record in records:
         stream.take(record)
     stream.flush()
-    if not dry_run:
+    if not target.dry_run:
         stream.remember_given_splits()
         if stream.report.new or stream.report.updated:
             stream.report.split = store_split(corpus)
     return stream.report
+
+
+def import_release(
+    corpus: Corpus, folder: Path, *, update: bool = False, dry_run: bool = False
+) -> ImportReport:
+    """Store everything a release holds: its corpus as `corpus`, its sources under their own names.
+
+    Halves are drawn again by rule and seed, which gives the same halves. Judgements come back as
+    closed studies whose seats are pseudonyms. Publishing `corpus` again gives the same data files.
+
+    Raises
+    ------
+    BadRecord
+        If a file is not the one that was published. Judgements that cannot be stored are left out
+        as a whole and reported as rejected.
+    """
+    manifest = release.manifest_of(folder)
+    report = ImportReport(format="dialfork", corpus=corpus.slug)
+    corpora = _corpora(corpus, manifest, dry_run=dry_run)
+    sources: dict[tuple[str, str, str], int] = {}
+    workflows: dict[tuple[str, str], int] = {}
+    for groups in (
+        release.workflow_groups(folder),
+        release.dialogue_groups(folder),
+        release.trajectory_groups(folder),
+    ):
+        for group in groups:
+            target = corpora.get(group.corpus)
+            if target is None:
+                raise BadRecord(release.MANIFEST, f"does not tell of the corpus {group.corpus}")
+            part = storing.Target(target, group.format, update=update, dry_run=dry_run)
+            if dry_run:
+                # What an earlier part would have stored counts as stored.
+                part.sources = sources
+                part.workflows |= _named_from(target, workflows)
+            report.add(_import(part, group.records))
+            workflows |= {(target.slug, name): key for name, key in part.workflows.items()}
+    if not dry_run:
+        try:
+            report.annotations = restore_judgements(
+                corpora, manifest["studies"], release.annotation_rows(folder)
+            )
+        except BadRecord as bad:
+            reason = f"{bad.reason}; no judgement was imported"
+            report.rejected.append(BadRecord(bad.where, reason))
+    return report
+
+
+def _named_from(corpus: Corpus, workflows: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Workflow keys by the name that a dialogue of `corpus` uses."""
+    return {
+        name if slug == corpus.slug else f"{slug}/{name}": key
+        for (slug, name), key in workflows.items()
+    }
+
+
+def _corpora(corpus: Corpus, manifest: Mapping[str, Any], *, dry_run: bool) -> dict[str, Corpus]:
+    """Corpus by its name in the data; new and empty ones take over what the manifest tells."""
+    found = {}
+    for entry in manifest["corpora"]:
+        own = entry["corpus"] == manifest["corpus"]
+        slug = corpus.slug if own else entry["corpus"]
+        held = Corpus.objects.filter(slug=slug).first() or Corpus(slug=slug)
+        if held.pk is None or not held.dialogues.exists():
+            for name in ("title", "description", "licence", "split_seed", "meta"):
+                setattr(held, name, entry.get(name, getattr(held, name)))
+            if not dry_run:
+                held.save()
+        found["" if own else slug] = held
+    return found
 
 
 class _Stream:

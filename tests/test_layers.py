@@ -15,6 +15,8 @@ SERVICES = {
     "benchmark/importing.py",
     "benchmark/generating.py",
     "benchmark/releasing.py",
+    "benchmark/release_rows.py",
+    "annotation/restoring.py",
     "benchmark/splitting.py",
     "benchmark/storing.py",
     "annotation/enrolment.py",

@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.formats import FORMATS
-from benchmark.importing import ImportReport, import_records
+from benchmark.formats.release import is_release
+from benchmark.importing import ImportReport, import_records, import_release
 from benchmark.models import Corpus
 from benchmark.records import ROLES, BadRecord, Record
 
@@ -24,6 +25,8 @@ class Command(BaseCommand):
         "Import workflows, dialogues and trajectories. Importing twice changes nothing. "
         "Exit code 1: nothing readable; 3: some of it rejected."
     )
+    # They would load every page, and numpy with them: half of the memory an import needs.
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("format", choices=sorted(FORMATS))
@@ -43,18 +46,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         corpus = corpus_for(options["corpus"], create=not options["dry_run"])
-        reader = FORMATS[options["format"]]
-        records = reader(
-            options["path"], workflows=options["workflows"], roles=roles_from(options["roles"])
-        )
         try:
-            report = import_records(
-                corpus,
-                options["format"],
-                progress(records),
-                update=options["update"],
-                dry_run=options["dry_run"],
-            )
+            report = self.report_of(corpus, options)
         except BadRecord as bad:
             report = ImportReport(format=options["format"], corpus=corpus.slug, rejected=[bad])
         self.say(report, dry_run=options["dry_run"])
@@ -64,6 +57,14 @@ class Command(BaseCommand):
             sys.exit(NOTHING_READABLE)
         if report.rejected:
             sys.exit(PARTLY_REJECTED)
+
+    def report_of(self, corpus: Corpus, options: dict[str, Any]) -> ImportReport:
+        format_, path, roles = options["format"], options["path"], roles_from(options["roles"])
+        how = {"update": options["update"], "dry_run": options["dry_run"]}
+        if format_ == "dialfork" and is_release(path):
+            return import_release(corpus, path, **how)
+        records = FORMATS[format_](path, workflows=options["workflows"], roles=roles)
+        return import_records(corpus, format_, progress(records), **how)
 
     def say(self, report: ImportReport, *, dry_run: bool) -> None:
         would = " (nothing written)" if dry_run else ""

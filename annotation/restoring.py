@@ -1,0 +1,152 @@
+"""Judgements of a release become rows again: closed studies, seats without people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import (
+    Assignment,
+    InstructionConfirmation,
+    Item,
+    OnsetMark,
+    PrefixJudgement,
+    Seat,
+    SliderRating,
+    Study,
+)
+from benchmark.models import Corpus, Dialogue, Turn
+from benchmark.records import BadRecord
+
+IMPORTED = "imported"
+
+Row = Mapping[str, Any]
+
+
+@transaction.atomic
+def restore_judgements(
+    corpora: Mapping[str, Corpus], studies: Iterable[Row], rows: Iterable[Row]
+) -> Counter[str]:
+    """Store the judgements of a release, once; how many were "new" and "unchanged".
+
+    `corpora` gives the corpus for each name in the rows ("" is the released one). A study that was
+    not imported itself takes no new seats: its people are not those of the release.
+
+    Raises
+    ------
+    BadRecord
+        If a row names a study, dialogue or turn that is not there, contradicts an answer that is,
+        or belongs to a study of the same name that was not imported.
+    """
+    known = {entry["study"]: entry for entry in studies}
+    counts: Counter[str] = Counter()
+    for row in rows:
+        study = _study(known, row, corpora)
+        counts["new" if _store(study, corpora, row) else "unchanged"] += 1
+    return counts
+
+
+def _study(known: Mapping[str, Row], row: Row, corpora: Mapping[str, Corpus]) -> Study:
+    slug = row["study"]
+    if slug not in known:
+        raise BadRecord(row["where"], f"the manifest does not tell of the study {slug}")
+    entry = known[slug]
+    study, new = Study.objects.get_or_create(
+        slug=slug,
+        defaults={
+            "title": entry["title"],
+            "seed": entry["seed"],
+            "protocol_version": entry["protocol_version"],
+            "design": entry["design"] | {IMPORTED: True},
+            "state": Study.State.CLOSED,
+        },
+    )
+    if new:
+        study.corpora.set(corpora.values())
+    return study
+
+
+def _store(study: Study, corpora: Mapping[str, Corpus], row: Row) -> bool:
+    dialogue = Dialogue.objects.filter(
+        corpus=corpora.get(row["corpus"]), format=row["format"], external_id=row["dialogue"]
+    ).first()
+    if dialogue is None:
+        raise BadRecord(row["where"], f"the dialogue {row['dialogue']} is not there")
+    seat = _seat(study, row)
+    assignment = Assignment.objects.filter(
+        seat=seat, item__dialogue=dialogue, item__is_foil=row["is_foil"]
+    ).first()
+    if assignment is None:
+        assignment = Assignment.objects.create(
+            seat=seat, item=_item(study, dialogue, row), rank=row["order"]
+        )
+        _answers(assignment, dialogue, row)
+        return True
+    slider = getattr(assignment, "slider", None)
+    if slider is None or slider.value != row["slider"]:
+        raise BadRecord(row["where"], "another answer to this item is here already")
+    return False
+
+
+def _item(study: Study, dialogue: Dialogue, row: Row) -> Item:
+    if not study.design.get(IMPORTED):
+        raise BadRecord(row["where"], _living(study))
+    return Item.objects.get_or_create(
+        study=study,
+        dialogue=dialogue,
+        is_foil=row["is_foil"],
+        defaults={
+            "instruction": row["shown_instruction"],
+            "instruction_type": row["shown_type"],
+            "instruction_variant": row["shown_variant"],
+        },
+    )[0]
+
+
+def _living(study: Study) -> str:
+    return (
+        f"a study {study.slug} that was not imported is here already; "
+        "import the release into an empty database"
+    )
+
+
+def _seat(study: Study, row: Row) -> Seat:
+    seat = Seat.objects.filter(pseudonym=row["annotator"]).first()
+    if seat is not None and seat.study_id == study.pk:
+        return seat
+    if seat is not None or not study.design.get(IMPORTED):
+        raise BadRecord(row["where"], _living(study))
+    return Seat.objects.create(
+        study=study,
+        number=study.seats.count() + 1,
+        pseudonym=row["annotator"],
+        simulated=row["simulated"],
+    )
+
+
+def _answers(assignment: Assignment, dialogue: Dialogue, row: Row) -> None:
+    slider = SliderRating.objects.create(assignment=assignment, value=row["slider"])
+    if row["confirmation"] is not None:
+        confirmation = InstructionConfirmation.objects.create(
+            slider=slider, answer=row["confirmation"]
+        )
+        if row["onset_marked"]:
+            onset = OnsetMark.objects.create(confirmation=confirmation, turn=_turn(dialogue, row))
+            if row["prefix"] is not None:
+                PrefixJudgement.objects.create(onset=onset, answer=row["prefix"])
+    if row["finished"]:
+        assignment.finished_at = timezone.now()
+        assignment.save(update_fields=["finished_at"])
+
+
+def _turn(dialogue: Dialogue, row: Row) -> Turn | None:
+    if row["onset_turn"] is None:
+        return None
+    turn = dialogue.turns.filter(number=row["onset_turn"]).first()
+    if turn is None:
+        raise BadRecord(row["where"], f"turn {row['onset_turn']} is not there")
+    return turn

@@ -1,0 +1,91 @@
+"""The card of a release: what is in it and how it came about, from its manifest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_COLUMNS = (
+    ("workflows", "the procedures: steps, moves with what authorises them, start, ends, texts"),
+    ("dialogues", "one row per conversation; `conformant` is null where nobody says"),
+    ("turns", "one row per turn; `number` counts all turns, `assistant_number` the assistant's"),
+    ("forks", "where and how a forked conversation leaves its source, and what shows it"),
+    ("trajectories", "agent runs with their steps"),
+    ("annotations", "what annotators answered, by pseudonym; null where a step was not reached"),
+)
+
+
+def card(manifest: Mapping[str, Any]) -> str:
+    """The card as Markdown; the same manifest gives the same text."""
+    title = manifest["title"] or manifest["corpus"]
+    lines = [f"# {title}, version {manifest['version']}", ""]
+    if manifest["description"]:
+        lines += [manifest["description"], ""]
+    lines += [
+        f"Licence: {manifest['licence'] or 'not stated'}.",
+        f"Made with {manifest['code']['name']} {manifest['code']['version']}.",
+        "",
+        "## Tables",
+        "",
+        "Each is there twice, as JSON lines and as Parquet (free-form values are JSON text there).",
+        "",
+        "| table | rows | holds |",
+        "|---|---|---|",
+        *(f"| {name} | {manifest['counts'][name]} | {what} |" for name, what in _COLUMNS),
+        "",
+        "Rows belong together by `corpus`, `format` and the dialogue's id. An empty `corpus` is",
+        f"this release's own, `{manifest['corpus']}`; the others hold the sources of its forks.",
+        "",
+        "## Halves",
+        "",
+        f"{manifest['split']['rule']}. The other conformant dialogues and their forks test.",
+        "Fit nothing on anything but `split` = train. Seeds: "
+        + ", ".join(f"{c['corpus']} {c['split_seed']}" for c in manifest["corpora"])
+        + ".",
+        "",
+    ]
+    lines += _forks(manifest) + _annotations(manifest)
+    lines += [
+        "## Checking and loading",
+        "",
+        "`MANIFEST.json` has the SHA-256 of every other file. "
+        "`manage.py import_corpus dialfork FOLDER --corpus NAME` brings everything back.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _forks(manifest: Mapping[str, Any]) -> list[str]:
+    made = manifest["forking"]
+    if not manifest["counts"]["forks"]:
+        return []
+    types = ", ".join(f"{name} {count}" for name, count in made["types"].items())
+    return [
+        "## Forks",
+        "",
+        f"By type: {types}.",
+        f"Made by {', '.join(made['generators'])}, variants version {made['variants_version']}; "
+        f"fork points by the rule {', '.join(made['rules'])}.",
+        "`fork_assistant_turn` counts the assistant's turns, `fork_turn` all turns, both from 1.",
+        "`replay` says whether the turns before it are the source's word for word (exact).",
+        "",
+    ]
+
+
+def _annotations(manifest: Mapping[str, Any]) -> list[str]:
+    if not manifest["studies"]:
+        return []
+    shown = [
+        f"- {s['study']}: {s['judgements']} judgements of {s['annotators']} annotators"
+        + (f", of which {s['simulated']} are simulated (no people)" if s["simulated"] else "")
+        for s in manifest["studies"]
+    ]
+    return [
+        "## Annotations",
+        "",
+        "Pseudonyms were drawn at random and stand for no name. Rows with `simulated` true were",
+        "made by a program and are no evidence about people.",
+        "",
+        *shown,
+        "",
+    ]
