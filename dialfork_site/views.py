@@ -39,8 +39,8 @@ def researcher_overview() -> dict[str, Any]:
     return {
         "corpora": with_counts(Corpus.objects.all())[:LATEST],
         "n_corpora": Corpus.objects.count(),
-        "runs": with_progress(Run.objects.select_related("corpus"))[:LATEST],
-        "studies": Study.objects.annotate(n_assigned=assigned)[:LATEST],
+        "runs": with_progress(Run.objects.select_related("corpus")).order_by("-pk")[:LATEST],
+        "studies": Study.objects.annotate(n_assigned=assigned).order_by("-pk")[:LATEST],
         "finished": dict(
             Assignment.objects.filter(finished_at__isnull=False)
             .values_list("seat__study")

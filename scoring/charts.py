@@ -98,12 +98,16 @@ def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, 
         "hovermode": "closest",
         "xaxis": {
             **axis,
-            "title": {"text": "turn"},
+            "title": {"text": "turn", "font": {"size": 12}},
             "range": [first - 0.7, last + 0.7],
             "dtick": 1 if last - first < 30 else None,
             "showgrid": False,
         },
-        "yaxis": {**axis, "title": {"text": "surprisal, nats"}, "rangemode": "tozero"},
+        "yaxis": {
+            **axis,
+            "title": {"text": "surprisal, nats", "font": {"size": 12}},
+            "rangemode": "tozero",
+        },
         "shapes": [
             {
                 **upright,

@@ -9,7 +9,7 @@ from scoring.flow_graphs import END, START
 from scoring.graph_layouts import Move, Node
 
 LEAST_SHARE = 0.10
-MOST_MOVES = 160
+MOST_MOVES = 60
 MOST_ROWS = 500
 EXPECTED = 4
 WORDS = {START: "Start", END: "End"}
@@ -38,6 +38,7 @@ def fitted(graph: Mapping[str, Any]) -> dict[str, Any]:
         "n_moves": len(rows),
         "n_drawn": len(drawn),
         "least": LEAST_SHARE,
+        "most": MOST_MOVES,
         "dialogues": graph["dialogues"],
     }
 
