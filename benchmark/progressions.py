@@ -74,8 +74,9 @@ def reorder(at: Standing, rng: random.Random) -> Choice:
 
 def close_early(at: Standing, rng: random.Random) -> Choice:
     """Say what ends the procedure, and keep on saying it."""
-    if not at.forked and len(at.pending) > 2 and rng.random() < 0.4:
-        return at.pending[-2], list(at.pending)
+    beside = at.pending[-2] if len(at.pending) > 2 else at.terminal
+    if beside not in at.done and rng.random() < 0.5:
+        return beside, list(at.pending)
     return at.terminal, list(at.pending)
 
 

@@ -25,6 +25,7 @@ from benchmark.records import (
     WorkflowRecord,
 )
 from benchmark.scripted_agents import (
+    TASK,
     Assistant,
     Behaviour,
     Corruption,
@@ -37,7 +38,7 @@ from benchmark.scripted_users import User
 from benchmark.scripts import draw_scenario
 
 HARD_STOP = 40
-SURPLUS = {WIC: (0, 1, 2, 3), SSPC: (0, 0, 1, 2), GR: (0, 1, 2, 3, 4), CSC: (0, 1, 2, 3)}
+SURPLUS = {WIC: (0, 1, 2, 3), SSPC: (-1, 0, 0, 1, 1), GR: (0, 1, 2, 3, 4), CSC: (0, 1, 2, 3)}
 SELF_FILLING = {"repeat", "stall", "close_early"}
 OVERRIDE_RATE = 0.4
 
@@ -140,9 +141,11 @@ def _take_over(
 def _wander(assistant: Assistant, left: int) -> float:
     """Chance of a side question after a forked turn: what spreads the spare turns evenly."""
     behaviour = assistant.behaviour
-    if behaviour.objective != "task" or behaviour.delta in SELF_FILLING:
+    if left <= 1:
+        return 0.0
+    if behaviour.objective != TASK or behaviour.delta in SELF_FILLING:
         return 0.05
     spare = left - len(assistant.talk.pending)
     if behaviour.side_goal:
         spare -= round(OVERRIDE_RATE * left)
-    return min(1.0, max(0.0, spare / left)) if left > 1 else 0.0
+    return min(1.0, max(0.0, spare / left))

@@ -35,8 +35,8 @@ class User:
         if mood == "hesitant" and said.text.endswith("?") and rng.random() < 0.6:
             text = f"{expand(rng.choice(courtesies()['hesitate']), rng, {})} {text}"
         if said.step and said.step != ANSWER:
-            if said.step in self.workflow.terminals:
-                mood, wander = "eager", 0.6
+            if said.step in self.workflow.terminals and wander:
+                mood, wander = "eager", 0.4
             text = self._wander(self._volunteer(text, said.step, mood, rng), mood, rng, wander)
         self.talk.said.add(text)
         return text
@@ -80,7 +80,7 @@ class User:
             ]
             return f"{text} {expand(remark, rng, {})}"
         most = MOST_ASIDES if wander is None else len(talk.scenario.asides)
-        chance = (0.3 if mood == "digresses" else 0.05) if wander is None else wander
+        chance = (0.3 if mood == "digresses" else 0.1) if wander is None else wander
         if talk.asides >= most or rng.random() > chance:
             return text
         talk.aside = talk.scenario.asides[talk.asides]
