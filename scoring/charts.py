@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_BARS = 400
+MAX_OUTLINED = 100
 ROLE_FILL = {"assistant": "--text-3", "user": "--user-bg"}
 ROLE_LINE = {"assistant": "--text-3", "user": "--user-line"}
 
@@ -57,13 +58,18 @@ def turn_strip(
     rows = downsample(turns, keep=frozenset(forks))
     shown = [row for row in rows if row["surprisal"] is not None]
     who = [roles.get(row["number"], "assistant") for row in shown]
+    # Narrow bars would be all outline: there the colour of the outline fills them.
+    fill = ROLE_FILL if len(rows) <= MAX_OUTLINED else ROLE_LINE
     bars = {
         "type": "bar",
         "x": [row["number"] for row in shown],
         "y": [round(row["surprisal"], 4) for row in shown],
         "marker": {
-            "color": [ROLE_FILL.get(role, "--surface-3") for role in who],
-            "line": {"color": [ROLE_LINE.get(role, "--line-strong") for role in who], "width": 1},
+            "color": [fill.get(role, "--surface-3") for role in who],
+            "line": {
+                "color": [ROLE_LINE.get(role, "--line-strong") for role in who],
+                "width": 1 if len(rows) <= MAX_OUTLINED else 0,
+            },
         },
         "text": [
             f"Turn {row['number']}, {role}: {row['surprisal']:.2f} nats"

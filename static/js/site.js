@@ -58,6 +58,15 @@ for (const control of document.querySelectorAll("[data-autosubmit]")) {
   control.addEventListener("change", () => control.form.requestSubmit());
 }
 
+// A drawing wider than its frame opens at the step where the procedure starts.
+for (const frame of document.querySelectorAll("[data-start-here]")) {
+  const start = frame.querySelector(".node.t rect");
+  if (!start || frame.scrollWidth <= frame.clientWidth) continue;
+  const box = start.getBoundingClientRect();
+  const left = box.left - frame.getBoundingClientRect().left + frame.scrollLeft;
+  frame.scrollLeft = left - frame.clientWidth / 2 + box.width / 2;
+}
+
 // Keys of reading pages; an item page (data-item) has its own list.
 function typing(target) {
   return target.closest?.(
