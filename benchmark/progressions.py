@@ -49,8 +49,9 @@ def repeat(at: Standing, rng: random.Random) -> Choice:
     again = REPEAT_AGAIN if len(set(at.done)) > 2 else REPEAT_AT_FIRST
     if at.forked and room and rng.random() > again:
         return follow(at, rng)
-    earlier = at.done[:-1] if len(at.done) > 2 and at.forked else at.done
-    return rng.choice(list(dict.fromkeys(earlier))[-4:]), list(at.pending)
+    finished = list(dict.fromkeys(at.done[1:])) or [at.done[0]]
+    earlier = [step for step in finished if step != at.done[-1]] or finished
+    return rng.choice(earlier), list(at.pending)
 
 
 def skip(at: Standing, rng: random.Random) -> Choice:

@@ -92,12 +92,17 @@ class Said:
 
 @dataclass(slots=True)
 class Talk:
-    """Where a conversation stands; the only thing that changes while it runs."""
+    """Where a conversation stands; the only thing that changes while it runs.
+
+    `told`: slots the user has given; `answers`: what they said of their situation, by step, so that
+    they say the same when asked again; `aside`: the side question that waits for an answer.
+    """
 
     scenario: Scenario
     pending: list[str]
     done: list[str]
     told: set[str] = field(default_factory=set)
+    answers: dict[str, str] = field(default_factory=dict)
     said: set[str] = field(default_factory=set)
     aside: int | None = None
     asides: int = 0

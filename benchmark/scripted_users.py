@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 from benchmark.diversions import courtesies
 from benchmark.phrasing import draw_text, expand
@@ -47,7 +48,7 @@ class User:
         if not slot:
             if not said.replies:
                 return draw_text(courtesies()["go_on"], rng, {}, avoid=talk.said)
-            return draw_text(said.replies, rng, talk.scenario.values, avoid=talk.said)
+            return self._of_the_situation(said, rng)
         already, right = slot in talk.told, talk.scenario.values[slot]
         talk.told.add(slot)
         values = {**talk.scenario.values, "right": right, "wrong": talk.scenario.wrong[slot]}
@@ -59,6 +60,16 @@ class User:
             talk.corrected = True
             return draw_text(courtesies()["correct"], rng, values)
         return draw_text(said.replies, rng, values, avoid=talk.said)
+
+    def _of_the_situation(self, said: Said, rng: random.Random) -> str:
+        """An answer without a slot; the same once more where it tells how things are."""
+        talk = self.talk
+        if said.step in talk.answers:
+            return talk.answers[said.step]
+        text = draw_text(said.replies, rng, talk.scenario.values, avoid=talk.said)
+        if isinstance(self.script["steps"].get(said.step, {}).get("reply"), Mapping):
+            talk.answers[said.step] = text
+        return text
 
     def _volunteer(self, text: str, step: str, mood: str, rng: random.Random) -> str:
         """Tell what the next step will ask for, when the user is eager to get on."""
