@@ -63,10 +63,14 @@ class FlowGraph:
     dialogues: int = 0
     paths: tuple[tuple[str, ...], ...] = ()
     totals: Mapping[str, int] = field(init=False, repr=False)
+    vectors: Mapping[str, Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         totals = {a: sum(row.values()) for a, row in self.counts.items()}
+        roles = {node.role for node in self.nodes}
+        rows = {role: np.stack([node.vector for node in self.of_role(role)]) for role in roles}
         object.__setattr__(self, "totals", totals)
+        object.__setattr__(self, "vectors", rows)
 
     def count(self, a: str, b: str) -> int:
         return self.counts.get(a, {}).get(b, 0)
@@ -210,12 +214,12 @@ def assign(graph: FlowGraph, roles: Sequence[str], vectors: NDArray[Any]) -> lis
         places = [i for i, r in enumerate(roles) if r == role]
         if not nodes:
             continue
-        with one_thread():
-            likeness = cosines(rows[places], np.stack([node.vector for node in nodes]))
-        for i, row in zip(places, likeness.astype(np.float64), strict=True):
-            best = int(row.argmax())
-            weight = np.exp((row - row[best]) / TEMPERATURE)
-            found[i] = Assigned(nodes[best].name, float(1.0 / weight.sum()))
+        likeness = cosines(rows[places], graph.vectors[role])
+        best = likeness.argmax(axis=1)
+        above = likeness - np.take_along_axis(likeness, best[:, None], axis=1)
+        confidence = 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
+        for i, node, share in zip(places, best.tolist(), confidence.tolist(), strict=True):
+            found[i] = Assigned(nodes[node].name, share)
     return found
 
 

@@ -1,0 +1,71 @@
+"""Run as a script in its own process: times sdialog's flow score on stored vectors.
+
+    python sdialog_peer.py DIALOGUES.npz
+
+Prints one JSON object: seconds of processor time for fitting and scoring, and the scores.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+NAMES = {"user": "User", "assistant": "System"}
+
+
+class StoredVectors:
+    """Stands in for the peer's encoder: a text's vector is looked up, never computed."""
+
+    by_text: dict[str, Any] = {}
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        pass
+
+    def encode(self, texts: Any, **settings: Any) -> Any:
+        if isinstance(texts, str):
+            return self.by_text[texts]
+        return np.stack([self.by_text[str(text)] for text in texts])
+
+    def get_sentence_embedding_dimension(self) -> int:
+        return len(next(iter(self.by_text.values())))
+
+
+def main(path: str) -> None:
+    import sdialog
+    from sdialog.evaluation import DialogFlowScore, base
+    from sdialog.evaluation.dialog2flow import extract_trajectories
+
+    given = np.load(path)
+    for module in (base, extract_trajectories):
+        module.SentenceTransformer = StoredVectors
+    reference, others = (dialogues(sdialog, given, name) for name in ("reference", "others"))
+    start = time.process_time()
+    measure = DialogFlowScore(reference)
+    fitted = time.process_time()
+    scores = [float(measure.score(dialogue)) for dialogue in others]
+    done = time.process_time()
+    print(json.dumps({"fitting": fitted - start, "scoring": done - fitted, "scores": scores}))
+
+
+def dialogues(sdialog: Any, given: Any, name: str) -> list[Any]:
+    roles, texts = given[f"{name}_roles"], given[f"{name}_texts"]
+    StoredVectors.by_text |= dict(
+        zip((str(text) for text in texts), given[f"{name}_vectors"], strict=True)
+    )
+    found, at = [], 0
+    for number, length in enumerate(given[f"{name}_lengths"]):
+        turns = [
+            sdialog.Turn(speaker=NAMES[str(roles[i])], text=str(texts[i]))
+            for i in range(at, at + int(length))
+        ]
+        found.append(sdialog.Dialog(id=f"{name}-{number}", turns=turns))
+        at += int(length)
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,80 @@
+"""The benchmarks command: areas, the agreed JSON, equal answers on both sides."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from scoring.benchmarks import distances, flow
+from scoring.benchmarks.measuring import Measured, seconds
+from scoring.benchmarks.synthetic import fork_pairs, procedural_dialogues
+from scoring.management.commands import benchmarks
+
+KEYS = {"ours", "peer", "ratio", "bar", "unit", "ok"}
+
+
+def ran(capsys, *arguments):
+    call_command("benchmarks", *arguments)
+    return capsys.readouterr().out.strip().splitlines()
+
+
+def test_the_last_line_is_one_object_with_a_row_per_case(capsys, monkeypatch):
+    cases = {
+        "fast": Measured(30.0, 10.0, 3.0, "pairs/s"),
+        "slow": Measured(20.0, 10.0, 3.0, "pairs/s"),
+        "wrong": Measured(90.0, 10.0, 3.0, "pairs/s", equal=False),
+        "alone": Measured(5.0, None, 3.0, "pairs/s", note="the peer is not installed"),
+    }
+    monkeypatch.setattr(benchmarks, "AREAS", {"some": lambda: cases})
+    lines = ran(capsys, "some", "--json")
+    found = json.loads(lines[-1])
+    assert set(found) == set(cases)
+    assert all(set(row) >= KEYS for row in found.values())
+    assert [row["ok"] for row in found.values()] == [True, False, False, None]
+    assert found["fast"]["ratio"] == 3.0
+    assert found["alone"]["reason"] == "the peer is not installed"
+    assert "UNEQUAL" in lines[2] and "BELOW" in lines[1]
+
+
+def test_an_unknown_area_is_refused_with_the_areas_there_are():
+    with pytest.raises(CommandError, match="no area 'speed'; the areas are distances"):
+        call_command("benchmarks", "speed")
+
+
+def test_every_area_is_known_to_the_command():
+    assert {"distances", "flow"} <= set(benchmarks.AREAS)
+
+
+def test_batch_and_loop_give_equal_scores():
+    case = distances.flow_score_batch(sources=4)
+    assert case.equal
+    assert case.ok is not None and case.bar == 3.0
+
+
+def test_a_case_without_its_peer_says_so():
+    case = distances.flow_dtw_batch(sources=1)
+    if importlib.util.find_spec("tslearn") is None:
+        assert (case.ok, case.note) == (None, "tslearn is not installed")
+    else:
+        assert case.equal
+
+
+def test_the_graph_peer_gives_equal_scores_or_a_reason():
+    found = flow.measure()
+    for case in found.values():
+        assert case.equal
+        assert (case.peer is None) == bool(case.note)
+
+
+def test_inputs_are_drawn_by_seed():
+    (a, _), (b, _) = fork_pairs(1, forks=1, seed=3)[0], fork_pairs(1, forks=1, seed=3)[0]
+    assert a.texts == b.texts and (a.vectors == b.vectors).all()
+    first, second = procedural_dialogues(2, seed=4), procedural_dialogues(2, seed=4)
+    assert (first[1].vectors == second[1].vectors).all()
+
+
+def test_the_least_time_of_each_function_is_kept():
+    assert len(seconds(lambda: sum(range(1000)), lambda: None, repeats=2)) == 2
