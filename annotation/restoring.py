@@ -16,6 +16,7 @@ from annotation.models import (
     OnsetMark,
     PrefixJudgement,
     Seat,
+    Skip,
     SliderRating,
     Study,
 )
@@ -87,7 +88,7 @@ def _store(study: Study, corpora: Mapping[str, Corpus], row: Row) -> bool:
         _answers(assignment, dialogue, row)
         return True
     slider = getattr(assignment, "slider", None)
-    if slider is None or slider.value != row["slider"]:
+    if (slider.value if slider else None) != row["slider"]:
         raise BadRecord(row["where"], "another answer to this item is here already")
     return False
 
@@ -129,6 +130,13 @@ def _seat(study: Study, row: Row) -> Seat:
 
 
 def _answers(assignment: Assignment, dialogue: Dialogue, row: Row) -> None:
+    if row["skipped"] is not None:
+        Skip.objects.create(assignment=assignment, reason=row["skipped"])
+    if row["finished"]:
+        assignment.finished_at = timezone.now()
+        assignment.save(update_fields=["finished_at"])
+    if row["slider"] is None:
+        return
     slider = SliderRating.objects.create(assignment=assignment, value=row["slider"])
     if row["confirmation"] is not None:
         confirmation = InstructionConfirmation.objects.create(
@@ -138,9 +146,6 @@ def _answers(assignment: Assignment, dialogue: Dialogue, row: Row) -> None:
             onset = OnsetMark.objects.create(confirmation=confirmation, turn=_turn(dialogue, row))
             if row["prefix"] is not None:
                 PrefixJudgement.objects.create(onset=onset, answer=row["prefix"])
-    if row["finished"]:
-        assignment.finished_at = timezone.now()
-        assignment.save(update_fields=["finished_at"])
 
 
 def _turn(dialogue: Dialogue, row: Row) -> Turn | None:

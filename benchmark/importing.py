@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.restoring import restore_judgements
-from benchmark import storing
+from benchmark import storing, storing_dialogues
 from benchmark.formats import release
 from benchmark.models import Corpus
 from benchmark.records import (
@@ -130,7 +130,7 @@ def import_release(
     manifest = release.manifest_of(folder)
     report = ImportReport(format="dialfork", corpus=corpus.slug)
     corpora = _corpora(corpus, manifest, dry_run=dry_run)
-    sources: dict[tuple[str, str, str], int] = {}
+    sources: dict[tuple[str, str], dict[str, int]] = {}
     workflows: dict[tuple[str, str], int] = {}
     for groups in (
         release.workflow_groups(folder),
@@ -213,7 +213,7 @@ class _Stream:
         forked = [r for r in self.dialogues if r.forks]
         for part in (plain, forked):
             if part:
-                self._count(part, storing.store_dialogues(self.target, part))
+                self._count(part, storing_dialogues.store_dialogues(self.target, part))
         if self.trajectories:
             self._count(
                 self.trajectories, storing.store_trajectories(self.target, self.trajectories)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmark.records import FORK_TYPES
+
 _COLUMNS = (
     ("workflows", "the procedures: steps, moves with what authorises them, start, ends, texts"),
     ("dialogues", "one row per conversation; `conformant` is null where nobody says"),
@@ -59,7 +61,7 @@ def _forks(manifest: Mapping[str, Any]) -> list[str]:
     made = manifest["forking"]
     if not manifest["counts"]["forks"]:
         return []
-    types = ", ".join(f"{name} {count}" for name, count in made["types"].items())
+    types = ", ".join(f"{name} {made['types'][name]}" for name in FORK_TYPES)
     return [
         "## Forks",
         "",

@@ -110,6 +110,7 @@ TABLES: dict[str, pa.Schema] = {
             ("onset_turn", INT),
             ("onset_assistant_turn", INT),
             ("prefix", TEXT),
+            ("skipped", TEXT),
             ("finished", BOOL),
         ]
     ),

@@ -114,7 +114,7 @@ def _state(scope: Scope) -> tuple[Any, ...]:
             Assignment.objects.filter(item__dialogue__corpus__in=scope.corpora)
             .filter(**{f"{path}__isnull": False})
             .count()
-            for path in ("slider", "slider__confirmation__onset__prefix", "finished_at")
+            for path in ("slider", "slider__confirmation__onset__prefix", "skip", "finished_at")
         ],
     )
 
@@ -137,11 +137,12 @@ def _write_tables(scope: Scope, folder: Path) -> dict[str, int]:
 
 
 def _answered(scope: Scope) -> list[Assignment]:
-    rows = Assignment.objects.filter(
-        item__dialogue__corpus__in=scope.corpora, slider__isnull=False
-    ).select_related(
+    answered = Q(slider__isnull=False) | Q(skip__isnull=False)
+    rows = Assignment.objects.filter(answered, item__dialogue__corpus__in=scope.corpora)
+    rows = rows.select_related(
         "seat__study",
         "item__dialogue",
+        "skip",
         "slider__confirmation__onset__prefix",
         "slider__confirmation__onset__turn",
     )
@@ -151,7 +152,8 @@ def _answered(scope: Scope) -> list[Assignment]:
 def annotation_rows(scope: Scope) -> Iterator[Row]:
     """One row per judged item: who (by pseudonym), what was shown, and each answer or null."""
     for row in _answered(scope):
-        item, seat, slider = row.item, row.seat, row.slider
+        item, seat = row.item, row.seat
+        slider, skip = getattr(row, "slider", None), getattr(row, "skip", None)
         confirmation = getattr(slider, "confirmation", None)
         onset = getattr(confirmation, "onset", None)
         prefix = getattr(onset, "prefix", None)
@@ -169,12 +171,13 @@ def annotation_rows(scope: Scope) -> Iterator[Row]:
             "shown_type": item.instruction_type,
             "shown_variant": item.instruction_variant,
             "shown_instruction": item.instruction,
-            "slider": slider.value,
+            "slider": slider.value if slider else None,
             "confirmation": confirmation.answer if confirmation else None,
             "onset_marked": onset is not None,
             "onset_turn": turn.number if turn else None,
             "onset_assistant_turn": turn.assistant_number if turn else None,
             "prefix": prefix.answer if prefix else None,
+            "skipped": skip.reason if skip else None,
             "finished": row.finished_at is not None,
         }
 

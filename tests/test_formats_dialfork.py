@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.formats import dialfork
-from benchmark.formats.reading import dialogue, parsed, trajectory, turn
+from benchmark.formats.building import dialogue, trajectory, turn
+from benchmark.formats.reading import parsed
 from benchmark.records import (
     FORK_TYPES,
     REPLAYS,

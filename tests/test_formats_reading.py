@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from benchmark.formats import messages, reading
-from benchmark.formats.reading import Caps, json_values, parsed, tidied
+from benchmark.formats import building, messages, reading
+from benchmark.formats.building import tidied
+from benchmark.formats.reading import Caps, json_values, parsed
 from benchmark.records import BadRecord
 
 
@@ -36,16 +37,16 @@ def test_a_nul_costs_no_dialogue_and_names_line_and_turn(tmp_path):
     good, bad = read(written(tmp_path, line.encode()))
     assert not bad
     assert [t.text for t in good[0].turns] == ["hi", "yes?", "paid\ufffdok"]
-    assert good[0].warnings == {reading.NUL: 1}
+    assert good[0].warnings == {building.NUL: 1}
     assert good[0].where == "chats.jsonl:1"
-    assert good[0].turns[2].meta["warnings"] == [reading.NUL]
+    assert good[0].turns[2].meta["warnings"] == [building.NUL]
 
 
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_a_character(tmp_path):
     line = '{"id":"a","messages":[{"role":"user","content":"\\ud83d\\ude00 \\ud83d"}]}'
     good, _ = read(written(tmp_path, line.encode()))
     assert good[0].turns[0].text == "\U0001f600 \ufffd"
-    assert good[0].warnings == {reading.SURROGATE: 1}
+    assert good[0].warnings == {building.SURROGATE: 1}
 
 
 def test_a_byte_order_mark_costs_no_dialogue(tmp_path):
@@ -136,4 +137,4 @@ def test_tidying_reaches_keys_and_nested_values():
     assert tidied({"a\x00": [{"b": "c\x00"}, 1, None]}, found) == {
         "a\ufffd": [{"b": "c\ufffd"}, 1, None]
     }
-    assert found == {reading.NUL}
+    assert found == {building.NUL}

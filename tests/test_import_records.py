@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 
 from annotation.models import Item, Study
-from benchmark import importing
-from benchmark.formats.reading import dialogue, trajectory, turn
+from benchmark import storing_dialogues
+from benchmark.formats.building import dialogue, trajectory, turn
 from benchmark.importing import import_records
 from benchmark.models import Corpus, Dialogue, Fork, Trajectory, Turn, Workflow
 from benchmark.records import (
@@ -238,7 +238,7 @@ def test_a_batch_is_stored_whole_or_not_at_all(empty, monkeypatch):
     def fail(*args):
         raise RuntimeError("the machine stops here")
 
-    monkeypatch.setattr(importing.storing, "_insert_forks", fail)
+    monkeypatch.setattr(storing_dialogues, "_insert_forks", fail)
     with pytest.raises(RuntimeError):
         import_records(empty, "dialfork", [talk(), talk("d2")])
     assert not Dialogue.objects.exists()

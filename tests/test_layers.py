@@ -19,6 +19,7 @@ SERVICES = {
     "annotation/restoring.py",
     "benchmark/splitting.py",
     "benchmark/storing.py",
+    "benchmark/storing_dialogues.py",
     "annotation/enrolment.py",
     "annotation/judging.py",
     "annotation/reports.py",

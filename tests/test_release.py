@@ -16,10 +16,11 @@ from annotation.models import (
     OnsetMark,
     PrefixJudgement,
     Seat,
+    Skip,
     SliderRating,
     Study,
 )
-from benchmark.formats.reading import dialogue, turn
+from benchmark.formats.building import dialogue, turn
 from benchmark.importing import import_records, import_release
 from benchmark.models import (
     Corpus,
@@ -75,7 +76,8 @@ def study(forked, annotator):
         )
         for seat in (person, program):
             Assignment.objects.create(item=item, seat=seat, rank=rank)
-    done, partial, declined, _ = person.assignments.order_by("rank")
+    done, partial, declined, skipped = person.assignments.order_by("rank")
+    Skip.objects.create(assignment=skipped, reason="language", note="Ann said so")
     at = done.item.dialogue.turns.get(number=forks[0].fork_turn)
     judge(done, 12, "yes", at, "mostly")
     judge(partial, 80)
@@ -112,7 +114,7 @@ def test_a_release_holds_every_table_twice_with_its_sums(full, out):
     assert counts["dialogues"] == 4 + 64
     assert counts["turns"] == 68 * 12
     assert counts["forks"] == 64
-    assert counts["annotations"] == 7
+    assert counts["annotations"] == 8
     for name in TABLES:
         table = pq.read_table(out / f"{name}.parquet")
         assert (table.num_rows, table.schema.names) == (counts[name], TABLES[name].names)
@@ -129,7 +131,7 @@ def test_the_manifest_says_how_it_came_about(full, out):
     assert manifest["forking"]["generators"] == ["tests"]
     assert manifest["code"]["name"] == "dialfork"
     card = (out / "README.md").read_text()
-    assert "7 judgements of 2 annotators, of which 1 are simulated" in card
+    assert "8 judgements of 2 annotators, of which 1 are simulated" in card
 
 
 def test_parquet_and_lines_say_the_same(full, out):
@@ -148,7 +150,9 @@ def test_nobody_is_named_and_missing_answers_are_null(full, out, annotator):
     assert annotator.username.encode() + b'"' not in everything
     found = [r for r in rows(out, "annotations") if not r["simulated"]]
     by_order = {r["order"]: r for r in found}
-    assert sorted(by_order) == [1, 2, 3]
+    assert sorted(by_order) == [1, 2, 3, 4]
+    assert (by_order[4]["slider"], by_order[4]["skipped"]) == (None, "language")
+    assert b"Ann said so" not in everything
     assert (by_order[1]["slider"], by_order[1]["confirmation"], by_order[1]["prefix"]) == (
         12,
         "yes",
@@ -246,7 +250,7 @@ def test_nothing_half_written_is_left_behind(full, out, monkeypatch):
 
 
 def forget_everything():
-    for model in (PrefixJudgement, OnsetMark, InstructionConfirmation, SliderRating):
+    for model in (Skip, PrefixJudgement, OnsetMark, InstructionConfirmation, SliderRating):
         model.objects.all().delete()
     for model in (Study, Release, Fork, Dialogue, Trajectory, Workflow, Corpus):
         model.objects.all().delete()
@@ -261,7 +265,7 @@ def test_a_release_comes_back_and_is_published_the_same(full, out, tmp_path, slu
     forget_everything()
     corpus = Corpus.objects.create(slug=slug)
     report = import_release(corpus, out)
-    assert (report.rejected, report.new, report.annotations["new"]) == ([], 70, 7)
+    assert (report.rejected, report.new, report.annotations["new"]) == ([], 70, 8)
     assert dict(Dialogue.objects.values_list("external_id", "split")) == split
     again = tmp_path / "again"
     publish(Corpus.objects.get(slug=slug), "1.0", again)
@@ -278,7 +282,7 @@ def test_a_release_imported_twice_changes_nothing(full, out):
     import_release(corpus, out)
     report = import_release(corpus, out)
     assert (report.new, report.unchanged, report.rejected) == (0, 69, [])
-    assert report.annotations == {"unchanged": 7}
+    assert report.annotations == {"unchanged": 8}
 
 
 def test_a_living_study_takes_no_judgements_from_a_copy(full, out, study):
@@ -324,7 +328,7 @@ def test_the_commands(full, out, capsys):
     forget_everything()
     call_command("import_corpus", "dialfork", str(out), "--corpus", "back", "--json")
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (said["new"], said["annotations"]) == (69, {"new": 7})
+    assert (said["new"], said["annotations"]) == (69, {"new": 8})
     with pytest.raises(CommandError, match="There is no corpus gone; there are: back, small"):
         call_command("publish_release", "gone", "1.0", "--out", str(out))
     shutil.rmtree(out)

@@ -7,7 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.formats.reading import dialogue, turn
+from benchmark.formats.building import dialogue, turn
 from benchmark.importing import import_records
 from benchmark.models import Corpus, Dialogue
 from benchmark.splitting import store_split, train_half

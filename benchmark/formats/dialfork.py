@@ -12,18 +12,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from benchmark.formats.reading import (
+from benchmark.formats.building import (
     ID_LENGTH,
-    abbreviated,
     dialogue,
-    expect,
-    files,
     from_values,
-    json_values,
     tidied,
     trajectory,
     turn,
     workflow_name,
+)
+from benchmark.formats.reading import (
+    abbreviated,
+    expect,
+    files,
+    json_values,
 )
 from benchmark.records import (
     BadRecord,

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmark.formats.reading import dialogue, expect, files, from_values, json_values, turn
+from benchmark.formats.building import dialogue, from_values, turn
+from benchmark.formats.reading import expect, files, json_values
 from benchmark.formats.speakers import message_role
 from benchmark.records import ACTION, BadRecord, DialogueRecord, Record, TurnRecord
 

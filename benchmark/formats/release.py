@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats import dialfork
-from benchmark.formats.reading import expect, json_values, located, parsed, reason_of, whole
+from benchmark.formats.reading import (
+    expect,
+    json_values,
+    located,
+    parsed,
+    reason_of,
+    whole,
+)
 from benchmark.records import BadRecord, Record, WorkflowRecord
 
 MANIFEST = "MANIFEST.json"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats import transcripts
-from benchmark.formats.reading import dialogue, expect, files, from_values, json_values, turn
+from benchmark.formats.building import dialogue, from_values, turn
+from benchmark.formats.reading import expect, files, json_values
 from benchmark.formats.speakers import INFERRED, speaker_role, speaker_roles
 from benchmark.records import BadRecord, DialogueRecord, Record
 

@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats import star_workflows
+from benchmark.formats.building import dialogue, tidied, turn
 from benchmark.formats.reading import (
-    dialogue,
     expect,
     files,
     json_values,
     located,
-    tidied,
-    turn,
 )
 from benchmark.formats.star_quirks import TURN_EVENTS, kind_of, quirks_of
 from benchmark.records import BadRecord, DialogueRecord, Record, TurnRecord, WorkflowRecord

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmark.formats.reading import expect, located, parsed, tidied, whole, workflow_name
+from benchmark.formats.building import tidied, workflow_name
+from benchmark.formats.reading import (
+    expect,
+    located,
+    parsed,
+    whole,
+)
 from benchmark.records import BadRecord, StepSpec, TransitionSpec, WorkflowRecord
 
 START = "hello"

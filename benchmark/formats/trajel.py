@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmark.formats.reading import expect, files, from_values, json_values, trajectory
+from benchmark.formats.building import from_values, trajectory
+from benchmark.formats.reading import expect, files, json_values
 from benchmark.records import BadRecord, Record, StepRecord, TrajectoryRecord
 
 _UID = re.compile(r"(?P<model>.+)_Q_(?P<question>\d+)\Z")

@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmark.formats.reading import dialogue, files, located, text_stream, turn, whole
+from benchmark.formats.building import dialogue, turn
+from benchmark.formats.reading import (
+    files,
+    located,
+    text_stream,
+    whole,
+)
 from benchmark.formats.speakers import INFERRED, speaker_role, speaker_roles, unknown
 from benchmark.records import BadRecord, DialogueRecord, Record
 
