@@ -108,6 +108,7 @@ class SplicePool:
         kept.sort(key=lambda d: (d.workflow, d.external_id))
         texts = list(dict.fromkeys(t.text.strip() for d in kept for t in d.turns))
         self._row = {text: i for i, text in enumerate(texts)}
+        self._encode = encode
         self._vectors = encode(texts) if texts else np.zeros((0, 1), dtype=np.float32)
         self._records: dict[str, list[DialogueRecord]] = defaultdict(list)
         for record in kept:
@@ -130,8 +131,9 @@ class SplicePool:
         return {one.key: one for group in self.tasks.values() for one in group}
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """The unit row of a text of the pool; a text from elsewhere has none (KeyError)."""
-        return self._vectors[self._row[text.strip()]]
+        """The unit row of a text, of the pool or from elsewhere."""
+        row = self._row.get(text.strip())
+        return self._encode([text.strip()])[0] if row is None else self._vectors[row]
 
     def procedure(self, task: str) -> Procedure:
         """What the task's conformant dialogues say about the order of its steps."""

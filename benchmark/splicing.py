@@ -91,7 +91,8 @@ class SpliceEngine:
 
     def forks(self, source: DialogueRecord) -> list[DialogueRecord | Refusal]:
         """Up to sixteen forks or refusals, by type and k. BadRecord when T < 4."""
-        pieces = self.pool.pieces.get(source.external_id) or cut(source)
+        held = self.pool.pieces.get(source.external_id)
+        pieces = held if held and held.record == source else cut(source)
         points = fork_points(len(pieces.said))
         made: list[DialogueRecord | Refusal] = []
         for type_ in FORK_TYPES:
