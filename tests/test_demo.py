@@ -1,4 +1,4 @@
-"""The demo: made twice it is the same; its accounts open nothing elsewhere; its people have work."""
+"""The demo: made twice it is the same, its accounts stay on this machine, its people have work."""
 
 from __future__ import annotations
 
