@@ -8,7 +8,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.benchmarks import distances, flow
+from scoring.benchmarks import distances, encoding, flow
 from scoring.benchmarks.measuring import Measured, seconds
 from scoring.benchmarks.synthetic import fork_pairs, procedural_dialogues
 from scoring.management.commands import benchmarks
@@ -45,7 +45,7 @@ def test_an_unknown_area_is_refused_with_the_areas_there_are():
 
 
 def test_every_area_is_known_to_the_command():
-    assert {"distances", "flow"} <= set(benchmarks.AREAS)
+    assert {"distances", "encoding", "flow"} == set(benchmarks.AREAS)
 
 
 def test_batch_and_loop_give_equal_scores():
@@ -67,6 +67,19 @@ def test_the_graph_peer_gives_equal_scores_or_a_reason():
     for case in found.values():
         assert case.equal
         assert (case.peer is None) == bool(case.note)
+
+
+def test_forks_share_their_first_turns_with_the_source():
+    source, first, second, *_ = encoding.forked_texts(1, seed=2)
+    assert first[0] == source[0] and first[1] != source[1]
+    assert second[:4] == source[:4]
+    assert encoding.forked_texts(1, seed=2)[0] == source
+
+
+def test_encoding_in_one_call_gives_equal_vectors_or_a_reason():
+    case = encoding.encoding_batch(sources=1)
+    assert (case.ok is None) == bool(case.note)
+    assert case.equal
 
 
 def test_inputs_are_drawn_by_seed():

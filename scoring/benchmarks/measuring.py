@@ -12,11 +12,12 @@ from typing import Any
 class Measured:
     """`ours` and `peer` in `unit` (more is better), `ratio` = ours / peer, to be at least `bar`.
 
-    `peer` is None where the peer is not installed; then `ratio` and `ok` are None and `note` says
-    why. `equal` is False where the two sides gave different answers, and then the case is not ok.
+    `peer` is None where the peer is not installed (`ours` too, where nothing can run without it);
+    then `ratio` and `ok` are None and `note` says why. `equal` is False where the two sides gave
+    different answers, and then the case is not ok.
     """
 
-    ours: float
+    ours: float | None
     peer: float | None
     bar: float
     unit: str
@@ -25,7 +26,7 @@ class Measured:
 
     @property
     def ratio(self) -> float | None:
-        return self.ours / self.peer if self.peer else None
+        return self.ours / self.peer if self.ours and self.peer else None
 
     @property
     def ok(self) -> bool | None:

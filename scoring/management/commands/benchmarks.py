@@ -8,12 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scoring.benchmarks import distances, flow
+from scoring.benchmarks import distances, encoding, flow
 from scoring.benchmarks.measuring import Measured
 
 AREAS: dict[str, Callable[[], dict[str, Measured]]] = {
     "distances": distances.measure,
     "flow": flow.measure,
+    "encoding": encoding.measure,
 }
 
 
@@ -42,9 +43,9 @@ def _line(name: str, case: Measured) -> str:
     verdict = {True: "ok", False: "BELOW THE BAR", None: "no peer"}[case.ok]
     if case.ok is False and not case.equal:
         verdict = "UNEQUAL ANSWERS"
-    peer = "-" if case.peer is None else f"{case.peer:,.0f}"
+    ours, peer = ("-" if side is None else f"{side:,.0f}" for side in (case.ours, case.peer))
     ratio = "-" if case.ratio is None else f"{case.ratio:.1f}"
     return (
-        f"{name}: {case.ours:,.0f} {case.unit}, peer {peer}, ratio {ratio} "
+        f"{name}: {ours} {case.unit}, peer {peer}, ratio {ratio} "
         f"(bar {case.bar:g}): {verdict}{f' ({case.note})' if case.note else ''}"
     )

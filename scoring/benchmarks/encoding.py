@@ -1,0 +1,108 @@
+"""Encoding the turns of sources and their forks: one batch beside one call per dialogue."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scoring import encoders
+from scoring.benchmarks.measuring import Measured, seconds
+
+NAME = "minilm"
+SAME = 1e-5
+UNIT = "turns/s"
+WORDS = [
+    "please",
+    "could",
+    "you",
+    "tell",
+    "me",
+    "the",
+    "name",
+    "day",
+    "hour",
+    "place",
+    "number",
+    "of",
+    "your",
+    "booking",
+    "room",
+    "table",
+    "flight",
+    "account",
+    "card",
+    "order",
+    "visit",
+    "doctor",
+    "ticket",
+    "bill",
+    "and",
+    "then",
+    "we",
+    "can",
+    "look",
+    "for",
+    "a",
+    "free",
+    "one",
+    "later",
+    "today",
+    "tomorrow",
+    "morning",
+    "evening",
+    "yes",
+    "no",
+    "thank",
+    "sorry",
+    "right",
+    "that",
+    "is",
+    "all",
+    "sure",
+    "moment",
+    "again",
+    "confirmed",
+]
+
+
+def measure() -> dict[str, Measured]:
+    """The measured case of this area, by name."""
+    return {"encoding_batch": encoding_batch()}
+
+
+def forked_texts(
+    sources: int, *, forks: int = 16, turns: int = 14, seed: int = 0
+) -> list[list[str]]:
+    """The turns of each source and of its forks; a fork shares its first turns with the source."""
+    rng = np.random.default_rng(seed)
+
+    def said() -> str:
+        return " ".join(rng.choice(WORDS, int(rng.integers(2, 25))).tolist())
+
+    dialogues = []
+    for _ in range(sources):
+        source = [said() for _ in range(turns)]
+        dialogues.append(source)
+        for fork in range(forks):
+            shared = 1 + (fork % 4) * turns // 4
+            dialogues.append([*source[:shared], *[said() for _ in range(turns - shared)]])
+    return dialogues
+
+
+def encoding_batch(sources: int = 4) -> Measured:
+    """All turns in one call against one call per dialogue; vectors equal to 1e-5."""
+    dialogues = forked_texts(sources)
+    texts = [text for dialogue in dialogues for text in dialogue]
+    try:
+        encoder = encoders.get(NAME)
+        encoder.encode(texts[:1])
+    except encoders.EncoderUnavailable as error:
+        return Measured(None, None, 3.0, UNIT, note=str(error))
+    ours, peer = seconds(
+        lambda: encoder.encode(texts),
+        lambda: [encoder.encode(dialogue) for dialogue in dialogues],
+        repeats=2,
+    )
+    one_by_one = np.concatenate([encoder.encode(dialogue) for dialogue in dialogues[:17]])
+    together = encoder.encode(texts)[: len(one_by_one)]
+    equal = bool(np.allclose(together, one_by_one, rtol=0, atol=SAME))
+    return Measured(len(texts) / ours, len(texts) / peer, 3.0, UNIT, equal)
