@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from annotation.models import (
@@ -18,6 +20,7 @@ from annotation.models import (
     SliderRating,
     Study,
 )
+from annotation.titles import revealing_word
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -33,10 +36,24 @@ class ReadOnly(admin.ModelAdmin):
         return False
 
 
+class StudyForm(forms.ModelForm):
+    class Meta:
+        model = Study
+        fields = ("title", "state")
+
+    def clean_title(self) -> str:
+        """Annotators read the title, so it says nothing about the design."""
+        title = self.cleaned_data["title"]
+        if word := revealing_word(title):
+            raise ValidationError(f"Annotators read the title, and {word!r} tells of the design.")
+        return title
+
+
 @admin.register(Study)
 class StudyAdmin(admin.ModelAdmin):
     """A study is drawn by `create_study`; here it is opened, closed and retitled."""
 
+    form = StudyForm
     list_display = ("slug", "title", "state", "protocol_version", "created_at")
     list_filter = ("state",)
     fields = ("slug", "title", "state", "seed", "protocol_version", "design", "created_at")

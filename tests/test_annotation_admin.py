@@ -50,3 +50,11 @@ def test_a_study_can_be_closed_and_its_seed_stays(admin_client, study):
     admin_client.post(change, {"title": "Winter round", "state": "closed", "seed": 99})
     study.refresh_from_db()
     assert (study.state, study.seed) == ("closed", 7)
+
+
+def test_a_title_that_tells_of_the_design_is_refused(admin_client, study):
+    change = reverse("admin:annotation_study_change", args=[study.pk])
+    response = admin_client.post(change, {"title": "Foils and forks", "state": "open"})
+    assert "tells of the design" in response.content.decode()
+    study.refresh_from_db()
+    assert study.title == "Winter round"
