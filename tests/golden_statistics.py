@@ -123,7 +123,9 @@ def ratings(given: Input, params: Input) -> list[list[Any]]:
 
 def categories(given: Input, params: Input, rows: list[list[Any]] | None = None) -> list[Any]:
     declared = params.get("categories") or given.get("categories")
-    return list(declared) if declared else seen_labels(rows or [])
+    if declared:
+        return list(declared)
+    return list(range(len(given["table"]))) if "table" in given else seen_labels(rows or [])
 
 
 # -- agreement ---------------------------------------------------------------------------------
@@ -174,6 +176,10 @@ def gwet(given: Input, params: Input) -> Estimate:
 
 
 def raw(given: Input, params: Input) -> Estimate:
+    if "table" in given:
+        cells = [(i, j) for i, row in enumerate(given["table"]) for j in range(len(row))]
+        pairs = [cell for cell in cells for _ in range(given["table"][cell[0]][cell[1]])]
+        given = {"ratings": [list(side) for side in zip(*pairs, strict=True)]}
     return raw_agreement(ratings(given, params), pooling=params.get("pooling", "item_mean"))
 
 
@@ -198,17 +204,20 @@ def paired_bootstrap(given: Input, params: Input) -> Estimate:
 
 
 def pair_of(given: Input, params: Input) -> tuple[list[Any], list[Any]]:
-    keys = ("x", "y") if "x" in given or "generator" in given else ("a", "b")
+    keys = ("x", "y") if {"x", "x_in_thirds", "generator"} & set(given) else ("a", "b")
     return column(given, params, keys[0]), column(given, params, keys[1])
+
+
+def differences_of(given: Input, params: Input) -> list[float]:
+    if "d" in given or "d_in_thirds" in given:
+        return column(given, params, "d")
+    return [a - b for a, b in zip(*pair_of(given, params), strict=True)]
 
 
 def wilcoxon(given: Input, params: Input) -> Estimate:
     if params.get("zero_method", "wilcox") != "wilcox":
         raise ValueError("zeros are dropped; no other zero method is offered")
-    if "d" in given or "d_in_thirds" in given:
-        rows = column(given, params, "d")
-    else:
-        rows = [a - b for a, b in zip(*pair_of(given, params), strict=True)]
+    rows = differences_of(given, params)
     method = {"exact_permutation": "exact"}.get(params.get("method"), params.get("method", "auto"))
     return wilcoxon_signed_rank(
         rows,
@@ -219,7 +228,8 @@ def wilcoxon(given: Input, params: Input) -> Estimate:
 
 
 def student(given: Input, params: Input) -> Estimate:
-    return paired_t(*pair_of(given, params), alternative=params.get("alternative", "greater"))
+    rows = differences_of(given, params)
+    return paired_t(rows, [0] * len(rows), alternative=params.get("alternative", "greater"))
 
 
 def permutation(given: Input, params: Input) -> Estimate:
@@ -253,8 +263,13 @@ def tau_grouped(given: Input, params: Input) -> Estimate:
     )
 
 
+def labels_of(given: Input) -> list[Any]:
+    named = [label for side in ("true", "pred") for unit in given[side] for label in unit]
+    return list(given.get("labels") or dict.fromkeys(named))
+
+
 def per_type(given: Input, params: Input) -> Answer:
-    found = per_label(given["true"], given["pred"], given["labels"])
+    found = per_label(given["true"], given["pred"], labels_of(given))
     rows = {str(label): row.as_dict() for label, row in found.items()}
     return {"per_type": rows, "f1_list": [row["f1"] for row in rows.values()]}
 
@@ -304,7 +319,7 @@ STATISTICS: dict[str, Callable[[Input, Input], Answer]] = {
         "prob_superiority_grouped": lambda g, p: superiority_within_groups(grouped_rows(g, p)),
         "roc_auc_binary": lambda g, p: roc_auc(g["y_true"], g["signal"]),
         "onset_difference": onset,
-        "label_set_agreement": lambda g, p: label_set_agreement(g["true"], g["pred"], g["labels"]),
+        "label_set_agreement": lambda g, p: label_set_agreement(g["true"], g["pred"], labels_of(g)),
         "precision_recall_f1": prf,
         "precision_recall_f1_per_type": per_type,
     }.items()

@@ -10,58 +10,11 @@ from scoring.benchmarks.measuring import Measured, seconds
 NAME = "minilm"
 SAME = 1e-5
 UNIT = "turns/s"
-WORDS = [
-    "please",
-    "could",
-    "you",
-    "tell",
-    "me",
-    "the",
-    "name",
-    "day",
-    "hour",
-    "place",
-    "number",
-    "of",
-    "your",
-    "booking",
-    "room",
-    "table",
-    "flight",
-    "account",
-    "card",
-    "order",
-    "visit",
-    "doctor",
-    "ticket",
-    "bill",
-    "and",
-    "then",
-    "we",
-    "can",
-    "look",
-    "for",
-    "a",
-    "free",
-    "one",
-    "later",
-    "today",
-    "tomorrow",
-    "morning",
-    "evening",
-    "yes",
-    "no",
-    "thank",
-    "sorry",
-    "right",
-    "that",
-    "is",
-    "all",
-    "sure",
-    "moment",
-    "again",
-    "confirmed",
-]
+SAYINGS = (
+    "please could you tell me the name day hour place number of your booking room table flight "
+    "account card order visit doctor ticket bill and then we can look for a free one later today "
+    "tomorrow morning evening yes no thank sorry right that is all sure moment again confirmed"
+)
 
 
 def measure() -> dict[str, Measured]:
@@ -75,8 +28,10 @@ def forked_texts(
     """The turns of each source and of its forks; a fork shares its first turns with the source."""
     rng = np.random.default_rng(seed)
 
+    words = SAYINGS.split()
+
     def said() -> str:
-        return " ".join(rng.choice(WORDS, int(rng.integers(2, 25))).tolist())
+        return " ".join(rng.choice(words, int(rng.integers(2, 25))).tolist())
 
     dialogues = []
     for _ in range(sources):
