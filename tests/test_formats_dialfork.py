@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -146,3 +147,17 @@ def test_the_name_of_the_source_corpus_is_no_part_of_a_forks_content():
     assert len(digests) == 1
     moved = dialogue("a", [], where="w", forks=[replace(fork, seed=2)]).digest
     assert moved not in digests
+
+
+def test_the_documented_lines_are_read(tmp_path):
+    text = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
+    path = tmp_path / "example.jsonl"
+    path.write_text(text.split("```jsonl\n")[1].split("```")[0])
+    records = list(dialfork.read(path))
+    assert [type(r).__name__ for r in records] == [
+        "WorkflowRecord",
+        "DialogueRecord",
+        "DialogueRecord",
+        "TrajectoryRecord",
+    ]
+    assert records[2].forks[0].source == records[1].external_id
