@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -137,6 +139,21 @@ def test_a_reload_loses_nothing_and_a_confirmed_step_leaves_no_draft(visitor, li
     expect(visitor.locator('input[name="appears"][value="yes"]')).to_be_checked()
     expect(visitor.locator('input[name="onset"]').nth(1)).to_be_checked()
     assert visitor.evaluate("Object.keys(localStorage).filter(k => k.endsWith(':rate'))") == []
+
+
+def test_somebody_signed_out_meanwhile_finds_the_entry_again(
+    visitor, live_server, late, annotator, client
+):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').fill("37")
+    visitor.context.clear_cookies(name="sessionid")
+    visitor.get_by_role("button", name="Confirm rating").click()
+    expect(visitor).to_have_url(re.compile(reverse("login")))
+    visitor.locator('input[name="username"]').fill(annotator.username)
+    visitor.locator('input[name="password"]').fill("a-long-pass-phrase")
+    visitor.keyboard.press("Enter")
+    expect(visitor.locator('input[name="rating"]')).to_have_value("37")
+    assert not SliderRating.objects.exists()
 
 
 def test_a_no_hides_the_turns_to_choose_from(visitor, live_server, late):
