@@ -14,22 +14,45 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SCORE = ["score_corpus", "kill-forks", "--encoder", "lexical", "--chunk-size", "17"]
 KILLS = 3
 # Slows every part down, so that a kill meets a part half done; the scores are the product's own.
 SLOW = """
 import sys, time
 import django
 django.setup()
-from django.core.management import call_command
 from scoring import runs
 plain = runs.store
 def slow(scores):
     plain(scores)
     time.sleep(0.15)
 runs.store = slow
-call_command(*sys.argv[1:])
 """
+FOREGROUND = (
+    SLOW
+    + """
+from django.core.management import call_command
+call_command(
+    "score_corpus", "kill-forks", "--encoder", "lexical", "--task", "2", "--chunk-size", "17"
+)
+"""
+)
+EMBEDDED = (
+    SLOW
+    + """
+from benchmark.models import Corpus
+from dialfork_site.embedded import EmbeddedWorker
+from scoring import tasks
+worker = EmbeddedWorker()
+worker.start()
+corpus = Corpus.objects.get(slug="kill-forks")
+run = runs.start("surprisal", [corpus], {"encoder": "lexical"}, chunk_dialogues=17)
+tasks.plan_run(run.pk)
+while run.state in ("queued", "running"):
+    time.sleep(0.1)
+    run.refresh_from_db()
+worker.stop()
+"""
+)
 MAKE = """
 import django
 django.setup()
@@ -52,15 +75,23 @@ def environment(database: Path) -> dict[str, str]:
     }
 
 
-def python(code: str, database: Path, *args: str) -> subprocess.Popen[str]:
+def python(code: str, database: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", code, *args],
+        [sys.executable, "-c", code],
         cwd=ROOT,
         env=environment(database),
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A migrated database with sixteen dialogues and their forks."""
+    database = tmp_path_factory.mktemp("made") / "made.sqlite3"
+    completed(python(MAKE, database))
+    return database
 
 
 def completed(process: subprocess.Popen[str]) -> str:
@@ -99,28 +130,28 @@ def outcome(database: Path) -> dict[str, list[tuple]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["2", "turns"])
-def test_three_kills_leave_the_scores_of_an_undisturbed_run(tmp_path, task):
+@pytest.mark.parametrize("worker_code", [FOREGROUND, EMBEDDED], ids=["foreground", "embedded"])
+def test_three_kills_leave_the_scores_of_an_undisturbed_run(made, tmp_path, worker_code):
     calm, killed = tmp_path / "calm.sqlite3", tmp_path / "killed.sqlite3"
-    completed(python(MAKE, calm))
-    killed.write_bytes(calm.read_bytes())
-    completed(python(SLOW, calm, *SCORE, "--task", task))
+    for copy in (calm, killed):
+        copy.write_bytes(made.read_bytes())
+    completed(python(worker_code, calm))
+    expected = outcome(calm)
+    assert expected["runs"][0][2] == "done"
 
     rng = random.Random(20261129)
     for _ in range(KILLS):
         before = parts_done(killed)
-        worker = python(SLOW, killed, *SCORE, "--task", task)
+        worker = python(worker_code, killed)
         while parts_done(killed) < before + 2:
             assert worker.poll() is None, worker.communicate()[0]
             time.sleep(0.02)
         time.sleep(rng.uniform(0, 0.3))
         os.kill(worker.pid, signal.SIGKILL)
         worker.communicate()
-        assert 0 < parts_done(killed) < len(outcome(killed)["parts"])
-    completed(python(SLOW, killed, *SCORE, "--task", task))
+        assert 0 < parts_done(killed) < len(expected["parts"])
+    completed(python(worker_code, killed))
 
-    assert outcome(killed) == outcome(calm)
-    assert (
-        ask(killed, "select count(*), count(distinct dialogue_id) from scoring_dialoguescore")[0]
-        == (len(outcome(calm)["scores"]),) * 2
-    )
+    assert outcome(killed) == expected
+    counted = "select count(*), count(distinct dialogue_id) from scoring_dialoguescore"
+    assert ask(killed, counted) == [(len(expected["scores"]),) * 2]
