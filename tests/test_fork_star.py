@@ -17,7 +17,9 @@ from benchmark.witnesses import plain
 from scoring.dialogue_distances import METHODS, DialogueVectors
 from scoring.encoders import LexicalEncoder
 
-SAMPLE = 160
+pytestmark = pytest.mark.slow
+
+SAMPLE = 120
 
 
 @pytest.fixture(scope="module")
