@@ -230,15 +230,19 @@ def standing(workflow: WorkflowRecord, talk: Talk, forked: int) -> Standing:
     return Standing(talk.pending, talk.done, terminal, allowed, forked)
 
 
-def enter(workflow: WorkflowRecord, talk: Talk, *, seed: int) -> Talk:
-    """The conversation as another workflow's assistant sees it when it takes over.
+def enter(workflow: WorkflowRecord, talk: Talk, *, seed: int, native: WorkflowRecord) -> Talk:
+    """The conversation as another workflow's assistant sees it when it takes over from `native`.
 
-    Slots of the same name keep their value; what was said stays said.
+    Slots of the same name keep their value; what was said stays said. Steps at its head that
+    `native` has as well are passed over: taking one of them would not show the other workflow.
     """
     given: Mapping[str, str] = talk.scenario.values
     scenario = draw_scenario(workflow, seed, given)
     scenario = replace(scenario, mood=talk.scenario.mood)
     fresh = begin(workflow, scenario)
+    shared = {step.key for step in native.steps}
+    while len(fresh.pending) > 2 and fresh.pending[0] in shared:
+        fresh.pending.pop(0)
     fresh.told = {name for name in talk.told if name in scenario.values}
     fresh.said = talk.said
     return fresh

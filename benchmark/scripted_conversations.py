@@ -134,7 +134,8 @@ def _take_over(
     behaviour = corrupt(assistant.behaviour, corruption)
     if behaviour.workflow is assistant.behaviour.workflow:
         return user, Assistant(behaviour, assistant.talk)
-    talk = enter(behaviour.workflow, assistant.talk, seed=seed)
+    native = assistant.behaviour.workflow
+    talk = enter(behaviour.workflow, assistant.talk, seed=seed, native=native)
     return User(behaviour.workflow, talk), Assistant(behaviour, talk, native=False)
 
 

@@ -123,7 +123,21 @@ def test_wic_walks_the_steps_of_the_other_workflow():
     steps = [label.removeprefix("library_renewal:") for label in labels[2:]]
     known = {step.key for step in RENEWAL.steps}
     assert all(step in known for step in steps)
-    assert next(s for s in steps if s != "answer") == "ask_card"
+    assert next(s for s in steps if s != "answer") == "ask_item"
+
+
+@given(names, seeds, st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_the_first_step_of_another_workflow_is_none_of_ones_own(name, seed, point):
+    workflow = WORKFLOWS[name]
+    corruption = corruption_of(VARIANTS[WIC][0], workflow)
+    forked = simulate(
+        workflow, seed=seed, corruption=corruption, fork_assistant_turn=point, length=9
+    )
+    label = assistant_labels(forked.turns)[point - 1]
+    other, _, step = label.partition(":")
+    assert other == corruption.other.name
+    assert step not in {own.key for own in workflow.steps}
 
 
 def test_gr_says_only_what_serves_the_other_goal_to_the_end():
