@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.db import DatabaseError
+
 from annotation.restoring import restore_judgements
 from benchmark import storing, storing_dialogues
 from benchmark.formats import release
@@ -156,6 +158,9 @@ def import_release(
         except BadRecord as bad:
             reason = f"{bad.reason}; no judgement was imported"
             report.rejected.append(BadRecord(bad.where, reason))
+        except (DatabaseError, ValueError, TypeError) as error:
+            reason = f"a judgement is out of range ({error}); none was imported"
+            report.rejected.append(BadRecord("annotations.jsonl", reason))
     return report
 
 

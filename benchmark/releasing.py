@@ -65,9 +65,11 @@ def publish(corpus: Corpus, version: str, out: Path, *, reveal: bool = False) ->
         counts = _write_tables(scope, work)
         if _state(scope) != before:
             raise ReleaseRefused("the data changed while they were written out; publish again")
-        manifest = _frozen(corpus, version, _manifest(scope, version, counts, work))
-        _write_papers(manifest, work)
-        _move(work, out)
+        manifest = _manifest(scope, version, counts, work)
+        with transaction.atomic():
+            manifest = _frozen(corpus, version, manifest)
+            _write_papers(manifest, work)
+            _move(work, out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return manifest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,14 +70,11 @@ class Target:
 
 def in_one_piece(store: Callable[[], Any]) -> Any:
     """`store()` in a transaction; again when another import won the race for a key."""
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with transaction.atomic():
-                return store()
-        except IntegrityError:
-            if attempt == _ATTEMPTS:
-                raise
-    raise AssertionError("unreachable")
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(IntegrityError), transaction.atomic():
+            return store()
+    with transaction.atomic():
+        return store()
 
 
 @contextmanager

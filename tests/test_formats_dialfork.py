@@ -34,21 +34,30 @@ ids = plain.filter(lambda t: t.strip() == t and t)
 turns = st.lists(
     st.builds(turn, st.sampled_from(ROLES), texts, name=texts, label=texts, meta=metas), max_size=8
 )
-forks = st.builds(
-    ForkRecord,
-    source_corpus=st.sampled_from(["", "other"]),
-    source=ids,
-    type=st.sampled_from(FORK_TYPES),
-    variant=plain,
-    k=st.integers(1, 4),
-    fork_assistant_turn=st.integers(1, 5),
-    fork_turn=st.integers(5, 9),
-    instruction=plain.filter(bool),
-    seed=st.integers(-(2**63), 2**63 - 1),
-    replay=st.sampled_from(REPLAYS),
-    generator=plain,
-    witness=metas,
-)
+
+
+@st.composite
+def forks_of(draw, turns):
+    """A fork at one of the assistant's turns."""
+    numbers = [n for n, t in enumerate(turns, start=1) if t.role == "assistant"]
+    place = draw(st.integers(1, len(numbers)))
+    return draw(
+        st.builds(
+            ForkRecord,
+            source_corpus=st.sampled_from(["", "other"]),
+            source=ids,
+            type=st.sampled_from(FORK_TYPES),
+            variant=plain,
+            k=st.integers(1, 4),
+            fork_assistant_turn=st.just(place),
+            fork_turn=st.just(numbers[place - 1]),
+            instruction=plain.filter(bool),
+            seed=st.integers(-(2**63), 2**63 - 1),
+            replay=st.sampled_from(REPLAYS),
+            generator=plain,
+            witness=metas,
+        )
+    )
 
 
 def there_and_back(record):
@@ -58,8 +67,11 @@ def there_and_back(record):
     return dialfork.record_of(parsed(out.getvalue(), "x"), record.where)
 
 
-@given(turns, st.lists(forks, max_size=2), metas, st.sampled_from([None, True, False]), ids)
-def test_any_dialogue_survives(turns, forks, meta, conformant, ident):
+@given(st.data(), turns, metas, st.sampled_from([None, True, False]), ids)
+def test_any_dialogue_survives(data, turns, meta, conformant, ident):
+    forks = []
+    if any(t.role == "assistant" for t in turns):
+        forks = data.draw(st.lists(forks_of(turns), max_size=2))
     record = dialogue(
         ident, turns, where="w", workflow="flow", conformant=conformant, forks=forks, meta=meta
     )
@@ -105,13 +117,15 @@ def test_a_workflow_survives():
         (("forks", 0, "seed"), 2**63, "seed must fit 64 bits"),
         (("forks", 0, "instruction"), "", "a fork carries its instruction"),
         (("forks", 0, "type"), "XX", "is not one of WIC, SSPC, GR, CSC"),
+        (("forks", 0, "fork_turn"), 2, "turn 2 is no turn of the assistant"),
+        (("turns", 0, "role"), "user", "turn 1 is no turn of the assistant"),
         (("forks", 0, "fork_turn"), True, "must be a whole number; it is True"),
         (("kind",), "fork", "kind: must be one of workflow, dialogue, trajectory"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_field(path, value, sentence):
     fork = ForkRecord("", "s", "WIC", "v", 1, 1, 1, "do it", 1, "exact", "g")
-    record = dialogue("a", [turn("user", "x")], where="w", forks=[fork])
+    record = dialogue("a", [turn("assistant", "x")], where="w", forks=[fork])
     line = json.loads(json.dumps(dialfork.line_of(record)))
     place = line
     for key in path[:-1]:

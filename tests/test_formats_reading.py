@@ -127,9 +127,9 @@ def test_nesting_up_to_the_cap_is_read():
 
 
 def test_a_missing_file_is_a_sentence_without_its_folder(tmp_path):
-    with pytest.raises(BadRecord, match=r"gone\.jsonl: cannot be opened: No such file") as caught:
-        list(json_values(tmp_path / "gone.jsonl"))
-    assert str(tmp_path) not in str(caught.value)
+    (bad,) = json_values(tmp_path / "gone.jsonl")
+    assert str(bad).startswith("gone.jsonl: cannot be opened: No such file")
+    assert str(tmp_path) not in str(bad)
 
 
 def test_tidying_reaches_keys_and_nested_values():

@@ -103,3 +103,25 @@ def test_a_text_that_is_no_transcript_is_refused(tmp_path, text):
     (bad,) = of(tmp_path, text, "x.txt")
     assert isinstance(bad, BadRecord)
     assert "x.txt" in bad.where
+
+
+def test_a_sentence_that_names_a_role_is_no_speaker(tmp_path):
+    text = "User: hello\nPlease tell the support agent: nothing\nAgent: fine\n"
+    (record,) = of(tmp_path, text, "x.txt")
+    assert [t.text for t in record.turns] == [
+        "hello\nPlease tell the support agent: nothing",
+        "fine",
+    ]
+
+
+@pytest.mark.parametrize("index", ["nan", "inf", ""])
+def test_an_index_that_cannot_be_ordered_is_refused(tmp_path, index):
+    (bad,) = of(tmp_path, f"turn,speaker,text\n1,user,x\n{index},user,y\n")
+    assert "must be a number" in bad.reason
+
+
+def test_a_row_beyond_reading_takes_no_dialogue_in_part(tmp_path):
+    rows = f"speaker,text\nuser,x\nagent,{'y' * 200_000}\n"
+    (bad,) = of(tmp_path, rows)
+    assert isinstance(bad, BadRecord)
+    assert "not a readable row" in bad.reason

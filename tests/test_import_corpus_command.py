@@ -64,6 +64,7 @@ def test_nothing_readable_exits_with_one_and_still_ends_with_an_object(db, capsy
     out = run(capsys, tmp_path / name, "--json", code=1)
     assert last(out)["new"] == 0
     assert "Nothing could be read." in out.err
+    assert not Corpus.objects.exists()
 
 
 def test_changed_dialogues_need_update(db, capsys, chats):

@@ -247,6 +247,7 @@ def test_nothing_half_written_is_left_behind(full, out, monkeypatch):
     with pytest.raises(RuntimeError):
         publish(full, "1.0", out)
     assert list(out.parent.iterdir()) == []
+    assert not Release.objects.exists()
 
 
 def forget_everything():

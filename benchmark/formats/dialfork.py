@@ -28,6 +28,7 @@ from benchmark.formats.reading import (
     json_values,
 )
 from benchmark.records import (
+    ASSISTANT,
     BadRecord,
     DialogueRecord,
     ForkRecord,
@@ -147,11 +148,15 @@ def dialogue_of(data: dict[str, Any], where: str) -> DialogueRecord:
     )
     if values["split"] not in SPLITS:
         raise BadRecord("split", 'must be "train", "test" or empty')
+    turns = [turn_of(item, i) for i, item in enumerate(values["turns"], start=1)]
+    forks = [fork_of(item, i) for i, item in enumerate(values["forks"], start=1)]
+    for number, fork in enumerate(forks, start=1):
+        _check_place(fork, turns, f"forks[{number}]")
     return dialogue(
         values["id"],
-        [turn_of(item, i) for i, item in enumerate(values["turns"], start=1)],
+        turns,
         where=where,
-        forks=[fork_of(item, i) for i, item in enumerate(values["forks"], start=1)],
+        forks=forks,
         warnings=_counts(values["warnings"]),
         **{name: values[name] for name in ("workflow", "conformant", "split", "meta")},
     )
@@ -175,6 +180,19 @@ def turn_of(item: Any, number: int) -> TurnRecord:
         return turn(values.pop("role"), values.pop("text"), **values)
     except BadRecord as bad:
         raise BadRecord(what, bad.reason) from bad
+
+
+def _check_place(fork: ForkRecord, turns: list[TurnRecord], what: str) -> None:
+    before = [t.role for t in turns[: fork.fork_turn]]
+    assistant = before.count(ASSISTANT)
+    if len(before) < fork.fork_turn or before[-1] != ASSISTANT:
+        raise BadRecord(f"{what}.fork_turn", f"turn {fork.fork_turn} is no turn of the assistant")
+    if assistant != fork.fork_assistant_turn:
+        raise BadRecord(
+            f"{what}.fork_assistant_turn",
+            f"turn {fork.fork_turn} is the assistant's turn {assistant}, "
+            f"not {fork.fork_assistant_turn}",
+        )
 
 
 def fork_of(item: Any, number: int) -> ForkRecord:

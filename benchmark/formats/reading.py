@@ -139,15 +139,19 @@ def json_values(path: Path) -> Iterator[tuple[str, Any] | BadRecord]:
         except BadRecord as bad:
             yield bad
         return
-    for line in lines(path):
-        if isinstance(line, BadRecord):
-            yield line
-            continue
-        where = f"{path.name}:{line[0]}"
-        try:
-            yield where, parsed(line[1], where)
-        except BadRecord as bad:
-            yield bad
+    try:
+        for line in lines(path):
+            yield line if isinstance(line, BadRecord) else _value(path, *line)
+    except BadRecord as bad:
+        yield bad
+
+
+def _value(path: Path, number: int, line: str) -> tuple[str, Any] | BadRecord:
+    where = f"{path.name}:{number}"
+    try:
+        return where, parsed(line, where)
+    except BadRecord as bad:
+        return bad
 
 
 def parsed(text: str, where: str) -> Any:

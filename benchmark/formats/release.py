@@ -26,6 +26,23 @@ from benchmark.records import BadRecord, Record, WorkflowRecord
 
 MANIFEST = "MANIFEST.json"
 READABLE_FORMAT = 1
+_PLACE = ("corpus", "format")
+_TURN = ("role", "text", "name", "label", "meta")
+# What is taken from the rows here; the readers of the records check the rest.
+NEEDED = {
+    "workflows": {"corpus", "name"},
+    "dialogues": {*_PLACE, "id", "split", "n_turns", "n_assistant_turns"},
+    "turns": {*_PLACE, "dialogue", *_TURN},
+    "forks": {*_PLACE, "dialogue", "ordinal"},
+    "trajectories": {*_PLACE, "id"},
+    "annotations": {
+        *("study", "annotator", "simulated", "order", "corpus", "format", "dialogue", "is_foil"),
+        *("shown_type", "shown_variant", "shown_instruction", "slider", "confirmation"),
+        *("onset_marked", "onset_turn", "prefix", "skipped", "finished"),
+    },
+}
+
+_STUDY = {"study": str, "title": str, "seed": int, "protocol_version": int, "design": dict}
 
 Row = dict[str, Any]
 
@@ -59,6 +76,9 @@ def manifest_of(folder: Path) -> dict[str, Any]:
             expect(entry.get("split_seed"), int, "corpora.split_seed")
             expect(entry.get("meta"), dict, "corpora.meta")
         expect(manifest.get("corpus"), str, "corpus")
+        for entry in manifest["studies"]:
+            for name, kind in _STUDY.items():
+                expect(entry.get(name), kind, f"studies.{name}")
     except BadRecord as bad:
         raise located(MANIFEST, bad) from bad
     for name, entry in files.items():
@@ -86,8 +106,7 @@ def dialogue_groups(folder: Path) -> Iterator[Group]:
     def build(row: Row, where: str) -> Record:
         key = (row.pop("corpus"), row.pop("format"), row["id"])
         row.pop("n_turns"), row.pop("n_assistant_turns"), row.pop("split")
-        names = ("role", "text", "name", "label", "meta")
-        row["turns"] = [{name: turn[name] for name in names} for turn in turns.of(key)]
+        row["turns"] = [{name: turn[name] for name in _TURN} for turn in turns.of(key)]
         row["forks"] = [_fork(fork) for fork in forks.of(key)]
         return dialfork.dialogue_of(row, where)
 
@@ -113,14 +132,14 @@ def annotation_rows(folder: Path) -> Iterator[Row]:
         yield row | {"where": f"annotations.jsonl:{number}"}
 
 
-_PLACE = ("corpus", "format")
-
-
 def _rows(folder: Path, table: str) -> Iterator[Row]:
     for item in json_values(folder / f"{table}.jsonl"):
         if isinstance(item, BadRecord):
             raise item
-        yield expect(item[1], dict, item[0])
+        row = expect(item[1], dict, item[0])
+        if missing := sorted(NEEDED[table] - set(row)):
+            raise BadRecord(item[0], f"has no column {missing[0]}")
+        yield row
 
 
 def _records(rows: Iterator[Row], build: Any, file: str) -> Iterator[Record | BadRecord]:

@@ -7,6 +7,7 @@ never sort. An empty text is a turn like any other.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from benchmark.formats.speakers import INFERRED, speaker_role, speaker_roles, un
 from benchmark.records import BadRecord, DialogueRecord, Record
 
 LIKE_A_SPEAKER = "line that begins like an unknown speaker kept as text"
+SPEAKER_WORDS_AT_MOST = 3
 COLUMNS = {
     "dialogue": "dialogue_id dialog_id dialogueid conversation_id conversation dialogue dialog "
     "session_id session id",
@@ -71,7 +73,7 @@ def of_lines(text: str, file: Path, roles: Mapping[str, str] | None) -> Dialogue
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.removesuffix("\r")
         match = _LINE.match(line)
-        known = match and speaker_role(match[1], roles)
+        known = match and _is_speaker(match[1], roles)
         if match and (known or not spoken):
             if not known and not _SPEAKER_LIKE.match(match[1]):
                 raise BadRecord(f"line {number}", "a transcript begins with `Speaker: text`")
@@ -89,6 +91,13 @@ def of_lines(text: str, file: Path, roles: Mapping[str, str] | None) -> Dialogue
         turn(named[name] or "", "\n".join(parts).strip("\n"), name=name) for name, parts in spoken
     ]
     return dialogue(file.name.split(".")[0], turns, where=file.name, warnings=warnings)
+
+
+def _is_speaker(name: str, roles: Mapping[str, str] | None) -> bool:
+    """Whether `name` tells a role and looks like a name, not like the start of a sentence."""
+    if speaker_role(name, roles) is None:
+        return False
+    return name in (roles or {}) or len(name.split()) <= SPEAKER_WORDS_AT_MOST
 
 
 # CSV, TSV
@@ -119,7 +128,9 @@ def of_table(file: Path, roles: Mapping[str, str] | None) -> Iterator[Record | B
             if row:
                 _put(grouped, columns, row, f"{file.name}:{rows.line_num}", file)
     except csv.Error as error:
+        # Which dialogues would go on after this row nobody knows, so none is taken.
         yield BadRecord(f"{file.name}:{rows.line_num}", f"not a readable row: {error}")
+        return
     for ident, held in grouped.items():
         try:
             yield held.bad or _dialogue(ident, held.rows, roles)
@@ -198,7 +209,10 @@ def _dialogue(
 
 def _index(row: Mapping[str, Any]) -> float:
     try:
-        return float(row["turn"])
+        index = float(row["turn"])
     except ValueError:
+        index = math.nan
+    if not math.isfinite(index):
         reason = f"must be a number; it is {row['turn']!r} at {row['where']}"
-        raise BadRecord("turn index", reason) from None
+        raise BadRecord("turn index", reason)
+    return index

@@ -45,6 +45,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="End with one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        roles_from(options["roles"])
+        existed = Corpus.objects.filter(slug=options["corpus"]).exists()
         corpus = corpus_for(options["corpus"], create=not options["dry_run"])
         try:
             report = self.report_of(corpus, options)
@@ -54,6 +56,8 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report.to_json(), ensure_ascii=False))
         if not report.read:
+            if not existed and corpus.pk:
+                corpus.delete()
             sys.exit(NOTHING_READABLE)
         if report.rejected:
             sys.exit(PARTLY_REJECTED)

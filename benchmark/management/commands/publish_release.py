@@ -35,6 +35,8 @@ class Command(BaseCommand):
             manifest = publish(corpus, options["version"], options["out"], reveal=options["reveal"])
         except ReleaseRefused as refused:
             raise CommandError(str(refused)) from refused
+        except OSError as error:
+            raise CommandError(f"{options['out']} cannot be written: {error.strerror}") from error
         counts = ", ".join(f"{count} {name}" for name, count in manifest["counts"].items())
         self.stdout.write(f"{slug} {options['version']} in {options['out']}: {counts}.")
         if options["json"]:
