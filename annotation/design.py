@@ -96,7 +96,7 @@ def draw(
         raise DesignError("A seat needs at least one item.")
     if not 0 <= overlap <= 1:
         raise DesignError(f"The overlap is {overlap}; it must lie between 0 and 1.")
-    table = _Table(sorted(set(candidates)), overlap, random.Random(seed))
+    table = _Table(sorted(set(candidates), key=_key), overlap, random.Random(seed))
     seats = []
     for number in range(n_seats):
         seat = _Seat(number)
@@ -108,6 +108,10 @@ def draw(
         table.rng.shuffle(seat.items)
         seats.append(tuple(seat.items))
     return Plan(tuple(seats))
+
+
+def _key(unit: Candidate) -> str:
+    return unit.key
 
 
 @dataclass

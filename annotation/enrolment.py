@@ -11,11 +11,12 @@ from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.design import Candidate, DesignError, Plan, PlannedItem, coverage, draw
+from annotation.design import DesignError, Plan, PlannedItem, coverage, draw
 from annotation.models import Assignment, Item, Seat, Study
+from annotation.study_pools import StudyPool
 from annotation.titles import revealing_word
 from benchmark.corruption import foil
-from benchmark.models import Corpus, Dialogue, Fork
+from benchmark.models import Corpus, Fork
 from benchmark.records import BadRecord
 
 BATCH = 500
@@ -59,7 +60,9 @@ def create_study(
         if the slug is taken, the title gives the design away, or there is too little to judge.
     """
     _check(slug, title, n_seats, n_simulated)
-    pool = _Pool.of(forks, set(workflows))
+    pool = StudyPool(forks, set(workflows))
+    if not pool.entries:
+        raise EnrolmentRefused(f"The corpus {forks.slug!r} has no forks with a workflow to judge.")
     try:
         plan = draw(
             pool.candidates,
@@ -74,7 +77,7 @@ def create_study(
     study = Study.objects.create(
         slug=slug, title=title, seed=seed, state=state, created_by=created_by
     )
-    study.corpora.set({forks.pk, *(d.corpus_id for d in pool.dialogues.values())})
+    study.corpora.set(pool.corpora)
     items, n_other_length = _store_items(study, plan, pool)
     _store_seats(study, plan, items, n_simulated)
     study.design = {
@@ -167,90 +170,30 @@ def _check(slug: str, title: str, n_seats: int, n_simulated: int) -> None:
         raise EnrolmentRefused(f"Of {n_seats} seats {n_simulated} cannot be simulated.")
 
 
-class _Pool:
-    """The dialogues a study may show, under names that do not depend on row ids."""
-
-    def __init__(self) -> None:
-        self.candidates: list[Candidate] = []
-        self.dialogues: dict[str, Dialogue] = {}
-        self.forks: dict[str, Fork] = {}
-        self.tasks: dict[str, list[str]] = {}
-
-    @classmethod
-    def of(cls, corpus: Corpus, names: set[str]) -> _Pool:
-        pool = cls()
-        forks = (
-            Fork.objects.filter(dialogue__corpus=corpus, dialogue__workflow__isnull=False)
-            .annotate(n_forks=Count("dialogue__forks"))
-            .filter(n_forks=1)
-            .select_related(
-                "dialogue__corpus", "dialogue__workflow", "source__corpus", "source__workflow"
-            )
-        )
-        if names:
-            forks = forks.filter(dialogue__workflow__name__in=names)
-        for fork in forks:
-            pool._add(fork.dialogue, fork)
-        if not pool.candidates:
-            raise EnrolmentRefused(
-                f"The corpus {corpus.slug!r} has no forks with a workflow to judge."
-            )
-        workflows = {d.workflow_id for d in pool.dialogues.values()}
-        corpora = {fork.source.corpus_id for fork in pool.forks.values()}
-        whole = Dialogue.objects.conformant().filter(
-            corpus__in=corpora, workflow__in=workflows, forks=None, n_assistant_turns__gt=0
-        )
-        for dialogue in whole.select_related("corpus", "workflow"):
-            pool._add(dialogue, None)
-        return pool
-
-    def _add(self, dialogue: Dialogue, fork: Fork | None) -> None:
-        key = _name(dialogue)
-        self.dialogues[key] = dialogue
-        self.tasks.setdefault(dialogue.workflow.domain, [])
-        if dialogue.workflow.name not in self.tasks[dialogue.workflow.domain]:
-            self.tasks[dialogue.workflow.domain].append(dialogue.workflow.name)
-        if fork is None:
-            self.candidates.append(Candidate(key, key, dialogue.workflow.name))
-            return
-        self.forks[key] = fork
-        source = _name(fork.source)
-        self.candidates.append(Candidate(key, source, dialogue.workflow.name, fork.type, fork.k))
-
-    def other_task(self, dialogue: Dialogue, seed: int) -> str:
-        """Another workflow's name, of the same domain where there is one; "" if there is none."""
-        own = dialogue.workflow
-        near = [name for name in self.tasks[own.domain] if name != own.name]
-        far = [name for names in self.tasks.values() for name in names if name != own.name]
-        choices = sorted(near or far)
-        return random.Random(f"{seed} {_name(dialogue)}").choice(choices) if choices else ""
-
-
-def _name(dialogue: Dialogue) -> str:
-    return f"{dialogue.corpus.slug}/{dialogue.format}/{dialogue.external_id}"
-
-
-def _store_items(study: Study, plan: Plan, pool: _Pool) -> tuple[Mapping[PlannedItem, Item], int]:
+def _store_items(
+    study: Study, plan: Plan, pool: StudyPool
+) -> tuple[Mapping[PlannedItem, Item], int]:
     """Items in shuffled order, so that their ids do not sort by condition either."""
     planned = list(plan.items)
     random.Random(f"{study.seed} items").shuffle(planned)
+    forks = pool.forks_of({item.key for item in planned})
     rows, n_other_length = [], 0
     for item in planned:
-        shown, other_length = _instruction(study.seed, item, pool)
+        task = pool.other_task(item.key, study.seed)
+        shown, other_length = _instruction(study.seed, item, forks.get(item.key), task)
         n_other_length += other_length
-        rows.append(
-            Item(study=study, dialogue=pool.dialogues[item.key], is_foil=item.is_foil, **shown)
-        )
+        dialogue_id = pool.entries[item.key].dialogue_id
+        rows.append(Item(study=study, dialogue_id=dialogue_id, is_foil=item.is_foil, **shown))
     Item.objects.bulk_create(rows, batch_size=BATCH)
     return dict(zip(planned, rows, strict=True)), n_other_length
 
 
-def _instruction(seed: int, item: PlannedItem, pool: _Pool) -> tuple[dict[str, str], bool]:
+def _instruction(
+    seed: int, item: PlannedItem, fork: Fork | None, task: str
+) -> tuple[dict[str, str], bool]:
     """What step 2 will show, and whether it is a foil of another length than the true one."""
-    fork = pool.forks.get(item.key)
     if fork and not item.is_foil:
         return _shown(fork.type, fork.variant, fork.instruction), False
-    task = pool.other_task(pool.dialogues[item.key], seed)
     avoid = fork.type if fork else None
     like = fork.instruction if fork else ""
     try:

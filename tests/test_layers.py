@@ -24,6 +24,7 @@ SERVICES = {
     "annotation/judging.py",
     "annotation/reports.py",
     "annotation/rehearsal.py",
+    "annotation/study_pools.py",
     "scoring/embeddings.py",
     "scoring/runs.py",
     "scoring/leases.py",
