@@ -20,6 +20,7 @@ from scoring.turn_vectors import (
     DialogueVectors,
     Distance,
     Floats,
+    Pair,
     Pairs,
     cosine_distance,
     one_thread,
@@ -73,27 +74,23 @@ def flow_score_pairs(
     """`flow_score` of many pairs; pairs with one source object share one matrix product."""
     if matching not in ("greedy", "assignment"):
         raise ValueError(f"matching is {matching!r}; it must be 'greedy' or 'assignment'")
-    found: list[Distance] = [Distance(0.0, detail=_parts(1.0, 1.0, 1.0))] * len(pairs)
-    for i in _with_an_empty_side(pairs):
-        if len(pairs[i][0].roles) or len(pairs[i][1].roles):
-            found[i] = Distance(1.0, detail=_parts(0.0, 0.0, 0.0))
-    best = _greedy if matching == "greedy" else _assigned
+    found = [_without_turns(pair) for pair in pairs]
     with one_thread():
-        for block in similarity_blocks(pairs):
-            precisions, recalls = best(block, _role_mask(pairs, block) if same_role else None)
-            scores = _harmonic(precisions, recalls)
-            rows = zip(precisions.tolist(), recalls.tolist(), scores.tolist(), strict=True)
-            for place, (p, r, f) in zip(block.places, rows, strict=True):
-                found[place] = Distance(1.0 - f, detail=_parts(p, r, f))
+        best = _greedy if matching == "greedy" else _assigned
+        places, precisions, recalls = best(pairs, same_role)
+    scores = _harmonic(precisions, recalls)
+    parts = (side.tolist() for side in (1.0 - scores, precisions, recalls, scores))
+    for place, value, p, r, f in zip(places, *parts, strict=True):
+        found[place] = Distance(value, "", {"precision": p, "recall": r, "f": f})
     return found
 
 
-def _with_an_empty_side(pairs: Pairs) -> list[int]:
-    return [i for i, (a, b) in enumerate(pairs) if not (len(a.roles) and len(b.roles))]
+NEITHER = Distance(0.0, "", {"precision": 1.0, "recall": 1.0, "f": 1.0})
+ONE_ONLY = Distance(1.0, "", {"precision": 0.0, "recall": 0.0, "f": 0.0})
 
 
-def _parts(precision: float, recall: float, score: float) -> dict[str, float]:
-    return {"precision": precision, "recall": recall, "f": score}
+def _without_turns(pair: Pair) -> Distance:
+    return ONE_ONLY if pair[0].roles or pair[1].roles else NEITHER
 
 
 def _harmonic(precisions: Floats, recalls: Floats) -> Floats:
@@ -102,35 +99,57 @@ def _harmonic(precisions: Floats, recalls: Floats) -> Floats:
     return np.minimum(np.where(positive, 2 * precisions * recalls / total, 0.0), 1.0)
 
 
+Matched = tuple[list[int], Floats, Floats]
+
+
+def _greedy(pairs: Pairs, same_role: bool) -> Matched:
+    """Places, P and R of the pairs with two sides; per source only the maxima are taken."""
+    places: list[int] = []
+    of_forks, of_source, lengths, sizes = [], [], [], []
+    for block in similarity_blocks(pairs):
+        likeness = block.cosines
+        if same_role:
+            likeness = np.where(_role_mask(pairs, block), likeness, -np.inf)
+        places += block.places
+        of_forks.append(np.maximum.reduce(likeness, axis=0))
+        of_source.append(np.maximum.reduceat(likeness, block.starts, axis=1).T.ravel())
+        lengths.append(block.lengths)
+        sizes.append(np.full(len(block.places), len(likeness)))
+    return places, _means(of_forks, lengths), _means(of_source, sizes)
+
+
+def _means(maxima: list[Floats], lengths: list[NDArray[np.intp]]) -> Floats:
+    """Means of consecutive stretches of the maxima."""
+    if not maxima:
+        return np.zeros(0)
+    values = snapped(np.concatenate(maxima).astype(np.float64))
+    # A turn without a partner of its role counts 0.
+    values[np.isneginf(values)] = 0.0
+    sizes = np.concatenate(lengths)
+    return np.asarray(np.add.reduceat(values, np.cumsum(sizes) - sizes) / sizes)
+
+
+def _assigned(pairs: Pairs, same_role: bool) -> Matched:
+    """Places, P and R under the best one-to-one assignment of each pair with two sides."""
+    places: list[int] = []
+    precisions, recalls = [], []
+    for block in similarity_blocks(pairs):
+        likeness = snapped(block.cosines)
+        if same_role:
+            likeness = np.where(_role_mask(pairs, block), likeness, 0.0)
+        for place, start, length in zip(block.places, block.starts, block.lengths, strict=True):
+            part = likeness[:, start : start + length]
+            total = float(part[linear_sum_assignment(part, maximize=True)].sum())
+            places.append(place)
+            precisions.append(total / length)
+            recalls.append(total / len(part))
+    return places, np.array(precisions), np.array(recalls)
+
+
 def _role_mask(pairs: Pairs, block: Block) -> NDArray[np.bool_]:
     rows = np.array(pairs[block.places[0]][0].roles, dtype=object)
     columns = np.array([role for i in block.places for role in pairs[i][1].roles], dtype=object)
     return rows[:, None] == columns[None, :]
-
-
-def _greedy(block: Block, allowed: NDArray[np.bool_] | None) -> tuple[Floats, Floats]:
-    cosines = block.cosines if allowed is None else np.where(allowed, block.cosines, -np.inf)
-    of_forks = snapped(cosines.max(axis=0))
-    of_source = snapped(np.maximum.reduceat(cosines, block.starts, axis=1))
-    if allowed is not None:
-        # A turn without a partner of its role counts 0.
-        of_forks = np.where(np.isneginf(of_forks), 0.0, of_forks)
-        of_source = np.where(np.isneginf(of_source), 0.0, of_source)
-    precisions = np.add.reduceat(of_forks, block.starts) / block.lengths
-    return precisions, of_source.mean(axis=0)
-
-
-def _assigned(block: Block, allowed: NDArray[np.bool_] | None) -> tuple[Floats, Floats]:
-    cosines = snapped(block.cosines)
-    if allowed is not None:
-        cosines = np.where(allowed, cosines, 0.0)
-    sums = []
-    for start, length in zip(block.starts, block.lengths, strict=True):
-        part = cosines[:, start : start + length]
-        rows, columns = linear_sum_assignment(part, maximize=True)
-        sums.append(float(part[rows, columns].sum()))
-    total = np.array(sums)
-    return total / block.lengths, total / len(cosines)
 
 
 # -- Mean, Full and the controls ---------------------------------------------------------------

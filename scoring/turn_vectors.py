@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,13 +60,15 @@ Pair = tuple[DialogueVectors, DialogueVectors]
 Pairs = Sequence[Pair]
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Distance(NamedTuple):
     """`value` is None exactly where `reason` is non-empty; `detail` holds the method's parts."""
 
     value: float | None
     reason: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = NOTHING
 
 
 def scored_turns(roles: Sequence[str], texts: Sequence[str]) -> list[int]:
@@ -84,8 +87,7 @@ def cosines(a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
     anything. See `snapped` for what rounding leaves.
     """
     x, y = _floats(a), _floats(b)
-    products = x @ y.T
-    products /= _lengths(x)[:, None]
+    products = (x / _lengths(x)[:, None]) @ y.T
     products /= _lengths(y)
     return products
 
