@@ -25,7 +25,7 @@ from annotation.study_statistics import (
 )
 from scoring.estimates import Estimate, undefined
 from scoring.rankings import kendall_tau_b
-from scoring.resampling import cluster_bootstrap_ci
+from scoring.resampling import bootstrap_ci, cluster_bootstrap_ci
 
 CONFIRMATIONS = ("yes", "partly", "no")
 PREFIXES = ("yes", "mostly", "no")
@@ -83,8 +83,7 @@ def rating_order(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str,
         "mean_by_type": {t: _means(by_person[t], seed) for t in TYPES},
         "tau": _tau(by_task, seed, person_of=lambda group: group.split(" ")[0]),
         "tau_by_type": {t: _tau(by_person[t], seed) for t in TYPES},
-        "superiority": superiority_within_groups(by_task),
-        "superiority_by_type": {t: superiority_within_groups(by_person[t]) for t in TYPES},
+        "superiority": _superiority(by_task, seed),
     }
 
 
@@ -113,6 +112,23 @@ def _tau(
             taus[person_of(group)].append(tau)
     interval = cluster_bootstrap_ci(taus, seed=seed, resamples=RESAMPLES)
     reason = "" if interval.ci else interval.reason
+    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+
+
+def _superiority(rows: Sequence[tuple[str, int, int | None]], seed: int) -> Estimate:
+    """Share of pairs in which the later fork is rated higher, with an interval over people."""
+    found = superiority_within_groups(rows)
+    groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for group, k, rating in rows:
+        if rating is not None:
+            groups[group].append((k, rating))
+    wins: dict[str, list[float]] = defaultdict(list)
+    for group, rated in groups.items():
+        for (k, first), (other, second) in combinations(sorted(rated), 2):
+            if k != other:
+                wins[group.split(" ")[0]].append((second > first) + (second == first) / 2)
+    interval = cluster_bootstrap_ci(wins, seed=seed, resamples=RESAMPLES)
+    reason = found.reason or ("" if interval.ci else interval.reason)
     return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
 
 
@@ -175,12 +191,29 @@ def _records(
     return [(j.person, j.item, answer(j)) for j in judgements if answer(j) is not None]
 
 
+def _raw(records: Sequence[tuple[str, str, Any]], seed: int) -> Estimate:
+    """Mean share of agreeing pairs per item, with a bootstrap interval over items."""
+    found = raw_agreement(ratings_of(records))
+    by_item: dict[str, list[Any]] = defaultdict(list)
+    for _, item, label in records:
+        by_item[item].append(label)
+    shares = []
+    for labels in by_item.values():
+        same = [a == b for a, b in combinations(labels, 2)]
+        if same:
+            shares.append(sum(same) / len(same))
+    interval = bootstrap_ci(shares, seed=seed, resamples=RESAMPLES)
+    reason = found.reason or ("" if interval.ci else interval.reason)
+    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+
+
 def _numbers(
     judgements: Sequence[Judgement], answer: Callable[[Judgement], Any], seed: int
 ) -> dict[str, Any]:
-    ratings = ratings_of(_records(judgements, answer))
+    records = _records(judgements, answer)
+    ratings = ratings_of(records)
     return {
-        "raw": raw_agreement(ratings),
+        "raw": _raw(records, seed),
         "alpha": krippendorff_alpha(ratings, level="interval", resamples=RESAMPLES, seed=seed),
     }
 
@@ -197,7 +230,7 @@ def _words(
         ratings, level="nominal", categories=categories, resamples=RESAMPLES, seed=seed
     )
     return {
-        "raw": raw_agreement(ratings),
+        "raw": _raw(records, seed),
         "ac1": gwet_ac(ratings, categories=categories),
         "alpha": alpha,
         **_kappas(records, categories),

@@ -13,11 +13,15 @@ STATE, REPLY = "state", "reply"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A step as stored: `kind` is "action", "state" (a condition, never uttered) or "reply"."""
+    """A step as stored: `kind` is "action", "state" (a condition, never uttered) or "reply".
+
+    A state that `is_start` is where every conversation begins, so no step waits for it.
+    """
 
     key: str
     text: str = ""
     kind: str = "action"
+    is_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class _Table:
         waits = [
             in_words(move.source)
             for move in self.into[key]
-            if move.source not in self.numbers and not self.into[move.source]
+            if move.source not in self.numbers
+            and not self.into[move.source]
+            and not self.nodes[move.source].is_start
         ]
         return tuple(dict.fromkeys(waits))

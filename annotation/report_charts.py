@@ -37,13 +37,13 @@ def ratings(rq1: Stats) -> dict[str, Any]:
         drawn = [p for p in points if p]
         path = " ".join(f"{'M' if i == 0 else 'L'}{p['x']} {p['y']}" for i, p in enumerate(drawn))
         series.append({"type": type_, "points": drawn, "path": path, "label_y": None})
-    _spread_labels(series)
-    level = rq1["conformant"]
+    level = _point(RIGHT, rq1["conformant"])
+    _spread_labels(series, below=level["y"] + 32 if level else TOP)
     return {
         "series": series,
         "ticks": [{"value": v, "y": _y(v)} for v in (0, 25, 50, 75, 100)],
         "positions": [{"k": k, "x": _round(LEFT + 16 + STEP * i)} for i, k in enumerate(POSITIONS)],
-        "conformant": _point(RIGHT, level),
+        "conformant": level,
     }
 
 
@@ -118,10 +118,10 @@ def _shown(estimate: Stats) -> dict[str, Any]:
     return {"value": estimate["value"], "ci": estimate["ci"], "n": estimate["n"]}
 
 
-def _spread_labels(series: Sequence[dict[str, Any]]) -> None:
-    """Labels at the line ends, at least 15 units apart, in the order of the ends."""
+def _spread_labels(series: Sequence[dict[str, Any]], *, below: float) -> None:
+    """Labels at the line ends, at least 15 units apart, in their order, not above `below`."""
     ends = sorted((s for s in series if s["points"]), key=lambda s: s["points"][-1]["y"])
-    above = TOP + 28
+    above = below
     for line in ends:
         line["label_y"] = max(line["points"][-1]["y"] + 4, above)
         above = line["label_y"] + 15

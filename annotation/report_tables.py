@@ -101,6 +101,7 @@ MEASURES = (
     ("alpha", "Krippendorff’s alpha", "number"),
     ("kappa", "Cohen’s kappa, mean over pairs of people", "number"),
 )
+SAME = {"rating": ", same number", "onset": ", same turn"}
 LEVELS = {"rating": ", interval", "onset": ", interval", "confirmation": "", "prefix": ""}
 QUESTIONS = {
     "rating": "Step 1, rating",
@@ -117,7 +118,7 @@ def agreements(statistics: Stats) -> list[Row]:
         found = statistics["agreement"][question]
         for key, measure, shown in MEASURES:
             if key in found:
-                level = LEVELS[question] if key == "alpha" else ""
+                level = {"alpha": LEVELS, "raw": SAME}.get(key, {}).get(question, "")
                 rows.append(_agreement(label, measure + level, found[key], shown))
     return rows
 

@@ -45,6 +45,11 @@ def test_a_step_after_a_state_that_nothing_leads_to_waits_for_it():
     assert found[1].when == ("Available",)
 
 
+def test_no_step_waits_for_the_start():
+    steps = [Node("start", kind="state", is_start=True), Node("ask")]
+    assert lines(steps, [Move("start", "ask")]) == [Line(1, "Ask")]
+
+
 def test_a_circle_of_states_ends():
     steps = [Node("ask"), Node("x", kind="state"), Node("y", kind="state")]
     found = lines(steps, [Move("ask", "x"), Move("x", "y"), Move("y", "x")])

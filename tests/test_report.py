@@ -31,6 +31,7 @@ def test_ratings_that_rise_with_k_have_tau_one():
     assert found["tau"].value == 1
     assert found["tau"].n == 6
     assert found["superiority"].value == 1
+    assert found["superiority"].ci == (1, 1)
     assert found["mean_by_k"][2].value == 40
     assert found["mean_by_k"][4].value is None
     assert found["mean_by_k"][4].reason
@@ -89,6 +90,8 @@ def test_agreement_is_over_shared_items_and_undefined_has_a_reason():
     found = summarise(rows)["agreement"]
     assert found["confirmation"]["raw"].value == pytest.approx(0.9)
     assert found["confirmation"]["raw"].n == 10
+    low, high = found["confirmation"]["raw"].ci
+    assert low < 0.9 < high <= 1
     # po = .9, pe = .7 * .6 + .3 * .4 = .54, so kappa = .36 / .46
     assert found["confirmation"]["kappa"].value == pytest.approx(0.36 / 0.46)
     assert found["confirmation"]["kappa"].n == 10

@@ -59,7 +59,8 @@ def procedure_of(workflow: Workflow | None) -> dict[str, Any]:
     """Title, aim and numbered steps of the workflow the assistant should follow."""
     if workflow is None:
         return {"title": "", "aim": "", "lines": [], "extras": []}
-    nodes = [procedures.Node(*row) for row in workflow.steps.values_list("key", "text", "kind")]
+    steps = workflow.steps.values_list("key", "text", "kind", "is_start")
+    nodes = [procedures.Node(*row) for row in steps]
     moves = [
         procedures.Move(*row)
         for row in workflow.transitions.values_list("source__key", "target__key", "observation")
