@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,11 +31,19 @@ def tidied(value: Any, found: set[str]) -> Any:
     """`value` with NUL and lone surrogates replaced by U+FFFD; adds what it met to `found`."""
     if isinstance(value, str):
         return _tidied_text(value, found)
+    if isinstance(value, dict | list) and _is_tidy(value):
+        return value
     if isinstance(value, dict):
         return {_tidied_text(str(k), found): tidied(v, found) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [tidied(v, found) for v in value]
     return value
+
+
+def _is_tidy(value: Any) -> bool:
+    """Whether no text in `value` can need a change; the encoder looks faster than we do."""
+    text = json.dumps(value)
+    return "\\u0000" not in text and "\\ud" not in text
 
 
 def _tidied_text(text: str, found: set[str]) -> str:
@@ -56,7 +65,7 @@ def turn(
     """A turn without NUL or lone surrogates; what was replaced is named in `meta["warnings"]`."""
     found: set[str] = set()
     text, name, label = (tidied(part, found) for part in (text, name, label))
-    extra = tidied(meta or {}, found)
+    extra = dict(tidied(meta or {}, found))
     for what, part in (("speaker", name), ("label", label)):
         if len(part) > NAME_LENGTH:
             raise BadRecord("turn", f"the {what} has more than {NAME_LENGTH} characters")

@@ -37,14 +37,13 @@ def quirks_of(data: Mapping[str, Any], replies: frozenset[str] | None) -> Counte
     of them is at hand, and then unknown labels cannot be told.
     """
     events = data["Events"]
-    found: Counter[str] = Counter()
-    found.update(_of_scenario(data))
-    found.update(_of_course(events))
-    for event in events:
-        found.update(_of_texts(event))
-        found.update(_of_wizard(event, replies))
-        found.update(_of_lookups(event))
-    return found
+    kinds = [kind_of(event) for event in events]
+    found = [*_of_scenario(data), *_of_course(kinds)]
+    for event, kind in zip(events, kinds, strict=True):
+        found += _of_texts(event, kind)
+        found += _of_wizard(event, kind, replies)
+        found += _of_lookups(event, kind)
+    return Counter(found)
 
 
 def _of_scenario(data: Mapping[str, Any]) -> Iterable[str]:
@@ -65,9 +64,8 @@ def _of_scenario(data: Mapping[str, Any]) -> Iterable[str]:
         yield from [f"{key} Answer bool"] * sum(isinstance(a.get("Answer"), bool) for a in answers)
 
 
-def _of_course(events: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    kinds = [kind_of(e) for e in events]
-    if not events:
+def _of_course(kinds: Sequence[tuple[str, str]]) -> Iterable[str]:
+    if not kinds:
         yield "no events"
     if ("User", "complete") not in kinds:
         yield "no User/complete event"
@@ -89,8 +87,7 @@ def _of_course(events: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         yield "event of an unknown kind"
 
 
-def _of_texts(event: Mapping[str, Any]) -> Iterable[str]:
-    kind = kind_of(event)
+def _of_texts(event: Mapping[str, Any], kind: tuple[str, str]) -> Iterable[str]:
     if kind not in TEXT_EVENTS:
         return
     name = "/".join(kind)
@@ -110,9 +107,13 @@ def _of_texts(event: Mapping[str, Any]) -> Iterable[str]:
             yield "Text astral (emoji)"
 
 
-def _of_wizard(event: Mapping[str, Any], replies: frozenset[str] | None) -> Iterable[str]:
+def _of_wizard(
+    event: Mapping[str, Any], kind: tuple[str, str], replies: frozenset[str] | None
+) -> Iterable[str]:
+    if kind[0] != "Wizard":
+        return
     label = event.get("ActionLabel")
-    if kind_of(event) == ("Wizard", "utter"):
+    if kind == ("Wizard", "utter"):
         if label:
             yield "Wizard/utter WITH ActionLabel (post-annotated)"
         else:
@@ -126,8 +127,7 @@ def _of_wizard(event: Mapping[str, Any], replies: frozenset[str] | None) -> Iter
         yield "PostAnnotation present"
 
 
-def _of_lookups(event: Mapping[str, Any]) -> Iterable[str]:
-    kind = kind_of(event)
+def _of_lookups(event: Mapping[str, Any], kind: tuple[str, str]) -> Iterable[str]:
     if kind == ("Wizard", "query") and not event.get("Constraints"):
         yield "query with empty Constraints"
     if kind == ("KnowledgeBase", "return_item"):
