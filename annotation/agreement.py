@@ -22,11 +22,9 @@ from annotation.rating_tables import (
     Ratings,
     counts_of,
     counts_of_table,
-    normalised,
     ratings_of,
     seen_labels,
     table_of,
-    units_of,
     weights_of,
 )
 from scoring.estimates import Estimate, undefined
@@ -38,7 +36,6 @@ __all__ = [
     "krippendorff_alpha",
     "ratings_of",
     "raw_agreement",
-    "units_of",
     "wilson",
 ]
 CHANCE_IS_ONE = "chance_agreement_is_one"
@@ -223,8 +220,3 @@ def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Estimate(share, n=n, ci=(low, high), detail={"k": successes})
-
-
-def labels_agree(a: Label, b: Label) -> bool:
-    """Whether two labels are the same label."""
-    return normalised(a) == normalised(b)

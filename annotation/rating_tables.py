@@ -8,7 +8,7 @@ white space at the ends does not count.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,13 +91,6 @@ def ratings_of(records: Iterable[tuple[Label, Label, Label]]) -> list[list[Label
     raters = sorted({rater for rater, _ in found}, key=str)
     units = sorted({unit for _, unit in found}, key=str)
     return [[found.get((rater, unit)) for unit in units] for rater in raters]
-
-
-def units_of(by_unit: Mapping[Label, Mapping[Label, Label]]) -> list[list[Label | None]]:
-    """unit -> rater -> label as a rating table."""
-    return ratings_of(
-        (rater, unit, label) for unit, row in by_unit.items() for rater, label in row.items()
-    )
 
 
 def weights_of(kind: str | None, categories: Sequence[Label]) -> NDArray[np.float64]:

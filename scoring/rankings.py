@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from scoring.estimates import Estimate, undefined
-from scoring.significance import bootstrap_ci
 
 SAME_DECIMALS = 6
 
@@ -46,30 +45,6 @@ def order_taus(distances: ArrayLike) -> NDArray[np.float64]:
     untied = np.abs(signs).sum(axis=1)
     scale = np.sqrt(np.maximum(untied, 1) * len(before))
     return np.where(untied > 0, signs.sum(axis=1) / scale, 0.0)
-
-
-def mean_tau(
-    units: Sequence[Sequence[float | None]], *, seed: int = 0, resamples: int = 2000
-) -> Estimate:
-    """Mean of `order_taus` with a percentile bootstrap interval over units.
-
-    A unit with a missing distance is skipped and counted (`skipped`); `constant` counts the units
-    whose distances are all equal, which enter as 0.
-    """
-    whole = [list(unit) for unit in units if all(value is not None for value in unit)]
-    skipped = len(units) - len(whole)
-    if not whole:
-        return undefined("no_unit_with_all_distances", skipped=skipped, constant=0)
-    taus = order_taus(whole)
-    constant = int((np.ptp(np.round(np.array(whole), SAME_DECIMALS), axis=1) == 0).sum())
-    found = bootstrap_ci(taus.tolist(), seed=seed, resamples=resamples)
-    return Estimate(
-        found.value,
-        found.reason,
-        n=len(whole),
-        ci=found.ci,
-        detail={"skipped": skipped, "constant": constant},
-    )
 
 
 def exact_recovery(distances: ArrayLike) -> Estimate:

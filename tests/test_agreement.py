@@ -24,7 +24,6 @@ from annotation.rating_tables import (
     counts_of_table,
     ratings_of,
     table_of,
-    units_of,
     weights_of,
 )
 
@@ -173,7 +172,6 @@ def test_a_label_that_is_no_option_is_refused_by_name():
 def test_records_become_the_same_table_in_any_order():
     records = [("b", 1, "yes"), ("a", 1, "no"), ("a", 2, "no")]
     assert ratings_of(records) == ratings_of(records[::-1]) == [["no", "no"], ["yes", None]]
-    assert units_of({1: {"a": "no", "b": "yes"}, 2: {"a": "no"}}) == ratings_of(records)
     with pytest.raises(ValueError, match="rated unit 1 twice"):
         ratings_of([("a", 1, "x"), ("a", 1, "y")])
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.rankings import exact_recovery, kendall_tau_b, mean_tau, order_taus
+from scoring.rankings import exact_recovery, kendall_tau_b, order_taus
 
 numbers = st.integers(-3, 3)
 rows = st.lists(numbers, min_size=4, max_size=4)
@@ -49,25 +49,6 @@ def test_distances_equal_to_six_decimals_are_tied():
 def test_a_distance_that_is_not_a_number_is_refused():
     with pytest.raises(ValueError, match="finite"):
         order_taus([[1.0, 2.0, float("nan"), 3.0]])
-
-
-def test_units_with_a_missing_distance_are_skipped_and_counted():
-    found = mean_tau([[4, 3, 2, 1], [4, 3, None, 1], [1, 1, 1, 1]])
-    assert (found.value, found.n) == (0.5, 2)
-    assert found.detail == {"skipped": 1, "constant": 1}
-    assert found.ci[0] <= 0.5 <= found.ci[1]
-
-
-def test_no_complete_unit_is_undefined_with_a_reason():
-    found = mean_tau([[None, 1, 2, 3]])
-    assert found.value is None
-    assert found.reason == "no_unit_with_all_distances"
-    assert found.detail["skipped"] == 1
-
-
-def test_the_interval_of_a_mean_tau_depends_on_its_seed_only():
-    units = np.random.default_rng(5).normal(size=(30, 4)).tolist()
-    assert mean_tau(units, seed=3) == mean_tau(units, seed=3)
 
 
 def test_recovery_of_nothing_is_undefined():
