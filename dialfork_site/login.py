@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from dialfork_site import throttle
 from dialfork_site.addresses import client_address, is_loopback
 from dialfork_site.roles import DEMO_ACCOUNTS
+
+
+@login_not_required
+def admin_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """The admin's own log-in page is not throttled, so the site's stands in for it."""
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
 class LoginForm(AuthenticationForm):

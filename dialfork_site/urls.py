@@ -3,6 +3,9 @@ from django.urls import include, path
 
 from dialfork_site import views
 from dialfork_site.health import healthz
+from dialfork_site.login import admin_login
+
+admin.site.login = admin_login
 
 urlpatterns = [
     path("", views.home, name="home"),

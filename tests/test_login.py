@@ -106,3 +106,15 @@ def test_a_demo_account_opens_nothing_from_another_machine(try_login, client, an
     assert "Demo accounts work only on the machine that runs the demo." in response.text
     assert "_auth_user_id" not in client.session
     assert try_login("ann", RIGHT, address="::1").status_code == 302
+
+
+def test_the_admin_has_no_log_in_of_its_own(client, db):
+    response = client.post("/admin/login/?next=/admin/auth/", {"username": "a", "password": "b"})
+    assert response.status_code == 302
+    assert response.url == "/accounts/login/?next=/admin/auth/"
+
+
+def test_after_log_in_no_other_site_is_opened(client, annotator):
+    data = {"username": "ann", "password": RIGHT, "next": "https://example.org/"}
+    assert client.post("/admin/login/?next=https://example.org/").status_code == 302
+    assert client.post(reverse("login"), data).url == reverse("home")
