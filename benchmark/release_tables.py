@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 TEXT, INT, BOOL = pa.string(), pa.int64(), pa.bool_()
 FREE = {"meta", "warnings", "witness"}
-GROUP_ROWS = 20_000
+GROUP_ROWS = 5_000
 _JSON = {"ensure_ascii": False, "allow_nan": False}
 
 _STEP = pa.struct([("key", TEXT), ("text", TEXT), ("kind", TEXT)])

@@ -206,9 +206,8 @@ def test_the_next_version(corpus, published, following):
 
 def test_an_open_study_keeps_its_corpus_and_its_sources_back(full, corpus, study, out):
     Study.objects.update(state=Study.State.OPEN)
-    for guarded in (full,):
-        with pytest.raises(ReleaseRefused, match="study s1 is open"):
-            publish(guarded, "1.0", out)
+    with pytest.raises(ReleaseRefused, match="study s1 is open"):
+        publish(full, "1.0", out)
     assert not out.exists()
     assert not Release.objects.exists()
     study.corpora.clear()
@@ -310,6 +309,46 @@ def test_a_file_that_was_changed_is_refused(full, out):
     with pytest.raises(BadRecord, match=r"turns\.jsonl: is not the file that was published"):
         import_release(Corpus.objects.create(slug="back"), out)
     assert not Dialogue.objects.filter(corpus__slug="back").exists()
+
+
+def forged(out, table, change):
+    """Change the first row of a table and make the manifest agree."""
+    path, paper = out / f"{table}.jsonl", out / "MANIFEST.json"
+    first, *others = path.read_text().splitlines()
+    row = json.loads(first)
+    change(row)
+    path.write_text("\n".join([json.dumps(row), *others]) + "\n")
+    manifest = json.loads(paper.read_text())
+    manifest["files"][path.name]["sha256"] = sha256_of(path)
+    paper.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda row: row.update(slider=500), "out of range"),
+        (lambda row: row.update(slider="much"), "out of range"),
+        (lambda row: row.update(dialogue="gone"), "the dialogue gone is not there"),
+        (lambda row: row.update(study="gone"), "does not tell of the study gone"),
+        (lambda row: row.update(confirmation="yes", onset_marked=True, onset_turn=999), "turn 999"),
+    ],
+)
+def test_judgements_that_cannot_be_are_rejected_as_a_whole(full, out, change, sentence):
+    publish(full, "1.0", out)
+    forged(out, "annotations", change)
+    forget_everything()
+    report = import_release(Corpus.objects.create(slug="back"), out)
+    assert report.new == 69
+    assert sentence in report.rejected[0].reason
+    assert not SliderRating.objects.exists()
+
+
+def test_a_table_without_a_column_is_a_sentence(full, out):
+    publish(full, "1.0", out)
+    forged(out, "turns", lambda row: row.pop("role"))
+    forget_everything()
+    with pytest.raises(BadRecord, match=r"turns\.jsonl:1: has no column role"):
+        import_release(Corpus.objects.create(slug="back"), out)
 
 
 def test_a_manifest_that_points_outside_is_refused(full, out):
