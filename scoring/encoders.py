@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -197,11 +197,3 @@ def _made(name: str) -> Encoder:
     if name in _EMBEDDED:
         return _EMBEDDED[name]()
     return sentence_encoders.SentenceEncoder(sentence_encoders.MODELS[name])
-
-
-def described() -> Iterator[tuple[str, str]]:
-    """(name, where its weights come from) of every encoder, for help texts and pages."""
-    yield WordLlamaEncoder.name, "static vectors inside the package"
-    yield LexicalEncoder.name, "hashed character n-grams, built in"
-    for model in sentence_encoders.MODELS.values():
-        yield model.name, model.source

@@ -189,14 +189,6 @@ def progress(run: Run) -> dict[str, Any]:
     }
 
 
-def latest(kind: str, dialogue_id: int) -> DialogueScore | None:
-    """The newest score a finished run of `kind` gives a dialogue."""
-    found = DialogueScore.objects.filter(
-        dialogue_id=dialogue_id, run__kind=kind, run__state=Run.State.DONE
-    )
-    return found.select_related("run").order_by("-run__finished_at", "-run_id").first()
-
-
 def _encoder_parameters(name: str | None) -> dict[str, str]:
     if not name:
         return {}

@@ -359,13 +359,6 @@ def test_waiting_parts_are_sent_once_until_their_message_is_old(corpus, forked, 
     assert sent[-1] == sent[0]
 
 
-def test_the_newest_finished_score_of_a_dialogue_is_found(corpus, forked):
-    dialogue = corpus.dialogues.first()
-    assert runs.latest("surprisal", dialogue.pk) is None
-    run = done("surprisal", [forked], SURPRISAL)
-    assert runs.latest("surprisal", dialogue.pk).run_id == run.pk
-
-
 def test_runs_go_with_their_corpus(corpus, forked):
     done("task2", [forked], TASK2)
     Fork.objects.all().delete()

@@ -73,6 +73,14 @@ def test_it_takes_up_what_another_process_left(corpus, forked, capsys):
     assert (found["run"], found["rows"][-1]["n"]) == (run.pk, 16)
 
 
+def test_in_the_background_the_parts_wait_for_a_worker(corpus, forked, capsys):
+    out = score(capsys, "small-forks", "--encoder", "lexical", "--background")
+    run = Run.objects.get()
+    assert run.state == Run.State.QUEUED
+    assert run.chunks.waiting().count() == 1
+    assert f"/runs/{run.pk}/" in out
+
+
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [

@@ -11,7 +11,7 @@ from django.db import OperationalError
 from tqdm import tqdm
 
 from benchmark.models import Corpus
-from scoring import encoders, fork_distances, runs, turn_surprisals
+from scoring import encoders, fork_distances, runs, tasks, turn_surprisals
 from scoring.dialogue_distances import METHODS
 from scoring.models import Run, RunResult
 
@@ -40,6 +40,11 @@ class Command(BaseCommand):
             default=runs.CHUNK_DIALOGUES,
             help="dialogues per part; no score depends on it",
         )
+        parser.add_argument(
+            "--background",
+            action="store_true",
+            help="leave the run to the workers; its page shows the progress",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,7 +61,10 @@ class Command(BaseCommand):
                 _parameters(options),
                 chunk_dialogues=options["chunk_size"],
             )
-            self._work(run)
+            if options["background"]:
+                self._hand_over(run)
+            else:
+                self._work(run)
         except (ValueError, encoders.EncoderUnavailable, runs.RunFailed) as error:
             raise CommandError(str(error)) from error
         except OperationalError as error:
@@ -78,6 +86,15 @@ class Command(BaseCommand):
             disable=not sys.stderr.isatty(),
         ) as bar:
             runs.work_through(run, bar.update)
+
+    def _hand_over(self, run: Run) -> None:
+        # A queue in memory belongs to the serving process: its sweep finds the waiting parts.
+        if not settings.CELERY_BROKER_URL.startswith("memory"):
+            tasks.plan_run.delay(run.pk)
+        self.stdout.write(
+            f"Run {run.pk} waits for a worker; a serving process takes it up within a minute. "
+            f"Progress: {settings.PUBLIC_URL}{run.get_absolute_url()}"
+        )
 
     def _report(self, run: Run, options: dict[str, Any]) -> None:
         rows = [_row(result) for result in run.results.order_by("pk")]
