@@ -53,7 +53,7 @@ CODE
 
 locked() {
     $PY -m pip install -qq --disable-pip-version-check --require-hashes \
-        --only-binary=:all: "$@"
+        --only-binary=:all: --no-compile "$@"
 }
 
 install_base() {

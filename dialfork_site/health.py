@@ -102,18 +102,19 @@ def broker() -> Finding:
 def worker() -> list[Finding]:
     """Silent for over 15 seconds matters only while parts of a run wait."""
     last = WorkerBeat.objects.order_by("-seen_at").first()
-    waiting = Chunk.objects.filter(state=Chunk.State.QUEUED).count()
+    waiting = Chunk.objects.waiting().count()
+    parts = "1 part of a run waits" if waiting == 1 else f"{waiting} parts of runs wait"
     age = timezone.now() - last.seen_at if last else None
     seen = "No worker has been seen yet" if age is None else f"A worker was seen {ago(age)} ago"
     if age is not None and age <= WORKER_SILENT:
-        return [Finding("worker", True, f"{seen} ({last.worker}); {waiting} parts of runs wait.")]
+        return [Finding("worker", True, f"{seen} ({last.worker}); {parts}.")]
     if not waiting:
         return [Finding("worker", True, f"{seen}; nothing waits.")]
     return [
         Finding(
             "worker",
             False,
-            f"{waiting} parts of runs wait. {seen}. Start one: 'manage.py serve' carries it, "
+            f"{parts}. {seen}. Start one: 'manage.py serve' carries it, "
             "teams run 'celery -A dialfork_site worker'.",
         )
     ]

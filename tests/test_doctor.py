@@ -56,7 +56,7 @@ def test_json_is_the_last_line(db):
 def test_waiting_work_without_a_worker_is_said(waiting_chunk):
     said = finding("worker")
     assert not said.ok
-    assert said.sentence.startswith("1 parts of runs wait. No worker has been seen yet.")
+    assert said.sentence.startswith("1 part of a run waits. No worker has been seen yet.")
 
 
 def test_waiting_work_and_a_silent_worker_is_said_after_15_seconds(waiting_chunk, beat):
