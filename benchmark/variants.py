@@ -138,8 +138,8 @@ _CSC = (
         CSC,
         "reassure",
         "reassure without need",
-        "keep to the task, but every second or third message drop the next step in order to "
-        "calm the user and ask whether everything feels all right",
+        "keep to the task, but every second or third message put the next step off in order "
+        "to calm the user and ask whether everything feels all right",
         {"every": 2},
     ),
     Variant(
