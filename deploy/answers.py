@@ -12,3 +12,5 @@ try:
     urllib.request.urlopen(request, timeout=4)  # noqa: S310
 except urllib.error.HTTPError as error:
     sys.exit(error.code == 500)
+except OSError as error:
+    sys.exit(f"{sys.argv[1]} does not answer: {error}")
