@@ -65,7 +65,7 @@ def test_one_item_from_start_to_finish_by_mouse(visitor, live_server, late):
 
 
 def test_one_item_from_start_to_finish_by_keyboard_alone(visitor, live_server, late):
-    """From the home page on, with nothing but keys."""
+    """Every answer, the list of keys and the way from turn to turn, without a pointer."""
     turns = assistant_turns(late.item.dialogue)
     visitor.goto(url(live_server, late, "item"))
     at_step(visitor, "rate")
