@@ -46,7 +46,7 @@ def flow_score_batch(sources: int = 150) -> Measured:
     return Measured(len(pairs) / ours, len(pairs) / loop, 3.0, "pairs/s", equal)
 
 
-def flow_dtw_batch(sources: int = 20) -> Measured:
+def flow_dtw_batch(sources: int = 8) -> Measured:
     """Batched warping against one call of tslearn per pair; sums along the path equal to 1e-4."""
     pairs = fork_pairs(sources, seed=1)
     unit = "pairs/s"

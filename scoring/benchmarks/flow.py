@@ -33,7 +33,7 @@ LIMIT_SECONDS = 600
 def measure() -> dict[str, Measured]:
     """The measured cases of this area, by name."""
     reference = procedural_dialogues(60, seed=1)
-    others = procedural_dialogues(150, seed=2)
+    others = procedural_dialogues(60, seed=2)
     graph = fit(reference, compat="sdialog")
     fitting, scoring = seconds(
         lambda: fit(reference, compat="sdialog"), lambda: _scores(graph, others), repeats=3

@@ -2,7 +2,7 @@
 
     python sdialog_peer.py DIALOGUES.npz
 
-Prints one JSON object: seconds of processor time for fitting and scoring, and the scores.
+Prints one JSON object: seconds for fitting and scoring, and the scores.
 """
 
 from __future__ import annotations
@@ -43,12 +43,21 @@ def main(path: str) -> None:
     for module in (base, extract_trajectories):
         module.SentenceTransformer = StoredVectors
     reference, others = (dialogues(sdialog, given, name) for name in ("reference", "others"))
-    start = time.process_time()
+    start = clocks()
     measure = DialogFlowScore(reference)
-    fitted = time.process_time()
+    fitted = clocks()
     scores = [float(measure.score(dialogue)) for dialogue in others]
-    done = time.process_time()
-    print(json.dumps({"fitting": fitted - start, "scoring": done - fitted, "scores": scores}))
+    found = {"fitting": least(start, fitted), "scoring": least(fitted, clocks())}
+    print(json.dumps(found | {"scores": scores}))
+
+
+def clocks() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()
+
+
+def least(start: tuple[float, float], end: tuple[float, float]) -> float:
+    """Seconds by the clock kinder to the peer: its idle threads spin, other programs wait."""
+    return min(after - before for before, after in zip(start, end, strict=True))
 
 
 def dialogues(sdialog: Any, given: Any, name: str) -> list[Any]:
