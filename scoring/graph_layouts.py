@@ -24,7 +24,7 @@ IN_PROCESS_MOVES = 60
 TIME_LIMIT_SECONDS = 15
 LINE_CHARACTERS, MAX_LINES = 26, 3
 NODE_WIDTH, LINE_HEIGHT, NODE_PADDING = 184, 16, 14
-MARGIN = 12
+MARGIN, LOOP_LABEL = 12, 20
 # Wide gaps keep long moves apart; `follow_flow` keeps the main path straight when there are cycles.
 OPTIONS = {
     "cycles": {"strategy": "follow_flow"},
@@ -153,7 +153,7 @@ def _paper(boxes: Any, moves: list[Move], found: graphlay.Layout) -> dict[str, A
     low, high = found.bounds["min"], found.bounds["max"]
     dx, dy = MARGIN - low["x"], MARGIN - low["y"]
     return {
-        "width": round(high["x"] - low["x"] + 2 * MARGIN),
+        "width": round(high["x"] - low["x"] + 2 * MARGIN + 2 * LOOP_LABEL),
         "height": round(high["y"] - low["y"] + 2 * MARGIN),
         "nodes": [
             _node(node, lines, place["center"], dx, dy)
@@ -186,12 +186,14 @@ def _node(node: Node, lines: list[str], centre: Any, dx: float, dy: float) -> di
 def _move(move: Move, drawn: Any, dx: float, dy: float) -> dict[str, Any]:
     points = [(round(p["x"] + dx, 1), round(p["y"] + dy, 1)) for p in drawn["points"]]
     anchor = drawn.get("label_anchor") or drawn["points"][len(drawn["points"]) // 2]
+    # The anchor of a loop lies on its line: its label stands outside.
+    aside = LOOP_LABEL if move.source == move.target else 0
     return {
         "source": move.source,
         "target": move.target,
         "d": "M" + "L".join(f"{x} {y}" for x, y in points),
         "label": move.label,
-        "x": round(anchor["x"] + dx, 1),
+        "x": round(anchor["x"] + dx + aside, 1),
         "y": round(anchor["y"] + dy + 4, 1),
         "stroke": round(1 + 3 * min(max(move.weight, 0.0), 1.0), 2),
     }
