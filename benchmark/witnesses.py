@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -139,7 +140,7 @@ def procedure_of_dialogues(
     share: float = PRECEDENCE_SHARE,
     support: int = PRECEDENCE_SUPPORT,
 ) -> Procedure:
-    """Lenient knowledge, from the (label, text) of assistant turns of a task's conformant dialogues.
+    """Lenient knowledge, from (label, text) of the assistant turns of conformant dialogues.
 
     a precedes b when, among the dialogues that hold both (at least `support`), at least `share`
     have a's first occurrence before b's. A step may come again (or be echoed) when more than
@@ -213,6 +214,7 @@ def align(
     return Witness(tuple(events), inferred)
 
 
+@lru_cache(maxsize=100_000)
 def plain(text: str) -> str:
     """A text without regard to case and white space: two turns that say the same are equal."""
     return " ".join(text.split()).casefold()
