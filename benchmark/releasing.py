@@ -22,6 +22,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from annotation.models import Assignment, Study
+from annotation.restoring import IMPORTED
 from benchmark import release_rows
 from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Turn
 from benchmark.records import FORK_TYPES, digest_of
@@ -248,7 +249,7 @@ def _studies(scope: Scope) -> list[dict[str, Any]]:
                 "title": study.title,
                 "seed": study.seed,
                 "protocol_version": study.protocol_version,
-                "design": study.design,
+                "design": {k: v for k, v in study.design.items() if k != IMPORTED},
                 "judgements": len(rows),
                 "annotators": len(seats),
                 "simulated": sum(seat.simulated for seat in seats.values()),

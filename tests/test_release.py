@@ -271,6 +271,8 @@ def test_a_release_comes_back_and_is_published_the_same(full, out, tmp_path, slu
     publish(Corpus.objects.get(slug=slug), "1.0", again)
     for name in DATA:
         assert (again / name).read_bytes() == (out / name).read_bytes(), name
+    same_paper = (again / "MANIFEST.json").read_bytes() == (out / "MANIFEST.json").read_bytes()
+    assert same_paper == (slug == full.slug)
     assert Study.objects.get().state == Study.State.CLOSED
     assert set(Seat.objects.values_list("user", flat=True)) == {None}
 
