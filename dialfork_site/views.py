@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
@@ -19,6 +20,7 @@ from annotation.models import Assignment, Study
 from benchmark.models import Corpus
 from benchmark.views.counting import with_counts
 from dialfork_site.roles import annotator_may_see, is_researcher
+from scoring import encoders
 from scoring.models import Run
 from scoring.views.progress import with_progress
 
@@ -38,6 +40,7 @@ def researcher_overview() -> dict[str, Any]:
     assigned = Count("seats__assignments", distinct=True)
     return {
         "corpora": with_counts(Corpus.objects.all())[:LATEST],
+        "encoder_note": encoders.fallback_note(settings.ENCODER),
         "n_corpora": Corpus.objects.count(),
         "runs": with_progress(Run.objects.select_related("corpus")).order_by("-pk")[:LATEST],
         "studies": Study.objects.annotate(n_assigned=assigned).order_by("-pk")[:LATEST],

@@ -143,3 +143,13 @@ def test_the_list_shows_the_newest_first_in_pages_at_constant_cost(
     assert len(keys) == 50 and keys == sorted(keys, reverse=True)
     older = re.search(r'href="(\?before=\d+)"', page).group(1)
     assert len(re.findall(r">Run (\d+)</a>", body(signed_in.get("/runs/" + older)))) == 20
+
+
+def test_an_encoder_that_stands_in_is_named_on_the_pages_of_its_run(signed_in, run, forked):
+    run.parameters |= {"encoder": "lexical", "encoder_note": "The lexical encoder stands in."}
+    run.save()
+    dialogue = forked.dialogues.first()
+    turns = [{"number": 1, "node": "s0", "p": 0.5, "surprisal": 0.7}]
+    DialogueScore.objects.create(run=run, dialogue=dialogue, value=0.5, turns=turns)
+    for url in (f"/runs/{run.pk}/", f"/dialogues/{dialogue.pk}/"):
+        assert "The lexical encoder stands in." in body(signed_in.get(url))
