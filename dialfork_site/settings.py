@@ -191,4 +191,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    # It warns at each start that memory:// names no host.
+    "loggers": {"kombu.connection": {"level": "ERROR"}},
 }
