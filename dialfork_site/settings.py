@@ -191,6 +191,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="WARNING")},
-    # It warns at each start that memory:// names no host.
-    "loggers": {"kombu.connection": {"level": "ERROR"}},
+    # Warnings that nobody has to act on: memory:// names no host, and a page that is not there.
+    "loggers": {"kombu.connection": {"level": "ERROR"}, "django.request": {"level": "ERROR"}},
 }

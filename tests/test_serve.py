@@ -103,6 +103,7 @@ def test_it_answers_beats_and_stops_cleanly(start, database):
     code, said, errors = server.stop(signal.SIGINT)
     assert code == 0
     assert f"DialFork is at http://127.0.0.1:{server.port}" in said
+    assert said.endswith("Running work finishes first; the rest waits in the table.\n")
     assert "Traceback" not in errors
 
 

@@ -54,11 +54,20 @@ class Command(BaseCommand):
             worker = None
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            self.stdout.write("Stopping. Running work finishes first; the rest waits in the table.")
+            # Between the start of the worker and that of the server, which catches it itself.
+            self.stdout.write("Stopped before the first page.")
         finally:
-            server.close()
-            if worker is not None:
-                worker.stop()
+            self.stop(server, worker)
+
+    def stop(self, server: Any, worker: EmbeddedWorker | None) -> None:
+        # A second Ctrl-C ends it at once: what runs is taken up again by its lease.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        server.close()
+        if worker is not None:
+            self.stdout.write("Stopping. Running work finishes first; the rest waits in the table.")
+            self.stdout.flush()
+            worker.stop()
 
     def bind(self, host: str, port: int) -> Any:
         try:
