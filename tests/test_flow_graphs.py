@@ -167,7 +167,7 @@ def test_a_role_that_is_not_scored_is_refused_by_name():
 
 @pytest.mark.parametrize("settings", [{"threshold": 0}, {"threshold": 3}, {"compat": "other"}])
 def test_settings_out_of_range_are_refused(settings):
-    with pytest.raises(ValueError, match="must be|lies above"):
+    with pytest.raises(ValueError, match=r"must be|lies above"):
         fit([dialogue("u0")], **settings)
 
 
