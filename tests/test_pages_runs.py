@@ -153,3 +153,20 @@ def test_an_encoder_that_stands_in_is_named_on_the_pages_of_its_run(signed_in, r
     DialogueScore.objects.create(run=run, dialogue=dialogue, value=0.5, turns=turns)
     for url in (f"/runs/{run.pk}/", f"/dialogues/{dialogue.pk}/"):
         assert "The lexical encoder stands in." in body(signed_in.get(url))
+
+
+def test_scores_without_a_value_come_after_all_others(signed_in, run, forked):
+    for i, dialogue in enumerate(forked.dialogues.order_by("pk")):
+        reason = "" if i % 3 else "no text"
+        DialogueScore.objects.create(
+            run=run, dialogue=dialogue, value=0.5 if i % 3 else None, reason=reason
+        )
+    url, query, seen = f"/runs/{run.pk}/", "", []
+    while True:
+        page = body(signed_in.get(url + query))
+        seen += re.findall(r'<td class="(num|undefined num)">(?:0\.5000|no text)</td>', page)
+        more = re.search(r'href="(\?after=\d+)#h-scores"', page)
+        if not more:
+            break
+        query = more.group(1)
+    assert seen == ["num"] * 42 + ["undefined num"] * 22

@@ -81,8 +81,14 @@ def left_out(run: Run) -> list[dict[str, Any]]:
 
 
 def scores_page(request: HttpRequest, run: Run) -> Page:
+    """Scores by id, those without a value after all others; `?after=ID` names the last one seen."""
     after = number(request, "after")
     rows = run.scores.select_related("dialogue").prefetch_related("dialogue__forks").defer("turns")
-    found = list((rows.filter(pk__gt=after) if after else rows).order_by("pk")[: PAGE + 1])
+    defined, undefined = (rows.filter(value__isnull=none).order_by("pk") for none in (False, True))
+    if after and run.scores.filter(pk=after, value__isnull=True).exists():
+        found = list(undefined.filter(pk__gt=after)[: PAGE + 1])
+    else:
+        found = list(defined.filter(pk__gt=after or 0)[: PAGE + 1])
+        found += list(undefined[: PAGE + 1 - len(found)])
     shown = found[:PAGE]
     return Page(shown, before=after, after=shown[-1].pk if len(found) > PAGE else None)
