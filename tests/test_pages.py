@@ -138,3 +138,13 @@ def test_the_page_of_a_fault_needs_no_context():
     from django.template.loader import render_to_string
 
     assert "Something broke" in render_to_string("500.html")
+
+
+def test_the_halves_of_a_corpus_page_count_conformant_dialogues_only(client, researcher, forked):
+    forked.dialogues.update(split="test")
+    client.force_login(researcher)
+
+    page = client.get(f"/corpora/{forked.slug}/")
+
+    assert page.context["dialogues"]["deviating"] == 64
+    assert (page.context["dialogues"]["train"], page.context["dialogues"]["test"]) == (0, 0)

@@ -74,8 +74,8 @@ def by_workflow(corpus: Corpus) -> list[dict[str, Any]]:
         grouped.annotate(
             all=Count("id"),
             following=Count("id", filter=Q(conformant=True)),
-            train=Count("id", filter=Q(split="train")),
-            test=Count("id", filter=Q(split="test")),
+            train=Count("id", filter=Q(conformant=True, split="train")),
+            test=Count("id", filter=Q(conformant=True, split="test")),
         )
     )
 
@@ -86,8 +86,8 @@ def dialogue_counts(corpus: Corpus) -> dict[str, int]:
         following=Count("id", filter=Q(conformant=True)),
         deviating=Count("id", filter=Q(conformant=False)),
         unknown=Count("id", filter=Q(conformant__isnull=True)),
-        train=Count("id", filter=Q(split="train")),
-        test=Count("id", filter=Q(split="test")),
+        train=Count("id", filter=Q(conformant=True, split="train")),
+        test=Count("id", filter=Q(conformant=True, split="test")),
         without_turn=Count("id", filter=Q(n_turns=0)),
     )
 
