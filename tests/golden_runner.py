@@ -92,8 +92,11 @@ def _of_file(file: Path, only: frozenset[str]) -> Iterator[Outcome]:
     except (OSError, ValueError) as error:
         yield file.name, "", [f"cannot be read: {error}"]
         return
-    if isinstance(content, list):
-        for case in content:
+    cases = content if isinstance(content, list) else [content]
+    if not cases or not all(isinstance(case, dict) for case in cases):
+        yield file.name, "", ["holds no case: a case is an object, or a list holds objects"]
+    elif isinstance(content, list):
+        for case in cases:
             if not only or case.get("statistic") in only:
                 yield _of_case(str(case.get("id", file.name)), case, "right")
     elif only and (content.get("statistic") or file.stem) not in only:
@@ -123,10 +126,14 @@ def _of_case(name: str, case: Mapping[str, Any], key: str) -> Outcome:
 
 
 def _of_metrics(file: Path, content: Mapping[str, Any]) -> Iterator[Outcome]:
+    checks = 0
     try:
         for name, expected, answer, tolerance, relative in METRIC_FILES[file.stem](content, file):
+            checks += 1
             wrong = differences(expected, answer, tolerance, relative)
             yield f"{file.stem}: {name}", file.stem, wrong
+        if not checks:
+            yield file.name, file.stem, ["holds no case"]
     except Exception as error:
         yield file.name, file.stem, [f"{type(error).__name__}: {error}"]
 

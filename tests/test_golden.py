@@ -78,6 +78,24 @@ def test_what_cannot_be_read_fails_with_a_sentence(tmp_path, case, capsys):
     assert "cannot be read" in lines[0] and "strange" in lines[1] and "no such" in lines[2]
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.json", "5"),
+        ("a.json", "null"),
+        ("a.json", '"x"'),
+        ("a.json", "[]"),
+        ("a.json", "[1, {}]"),
+        ("kendall.json", '{"cases": [], "abs_tol": 0}'),
+    ],
+)
+def test_a_file_without_a_case_fails_with_a_sentence(tmp_path, capsys, file, text):
+    (tmp_path / file).write_text(text)
+    code, lines = ran(capsys, tmp_path)
+    assert (code, lines[-1]) == (1, "0 passed, 1 failed")
+    assert "holds no case" in lines[0]
+
+
 def test_a_case_whose_input_breaks_fails_alone(case, tmp_path, capsys):
     case()
     case("broken.json", name="broken", input={"k": 3, "n": 2})
