@@ -120,6 +120,7 @@ def test_a_workflow_survives():
         (("forks", 0, "fork_turn"), 2, "turn 2 is no turn of the assistant"),
         (("turns", 0, "role"), "user", "turn 1 is no turn of the assistant"),
         (("forks", 0, "fork_turn"), True, "must be a whole number; it is True"),
+        (("kind",), ["dialogue"], "kind: must be one of workflow, dialogue, trajectory"),
         (("kind",), "fork", "kind: must be one of workflow, dialogue, trajectory"),
     ],
 )
@@ -140,6 +141,7 @@ def test_what_is_wrong_is_said_with_its_field(path, value, sentence):
     ("change", "sentence"),
     [
         ({"name": "a b"}, "letters, digits, dots"),
+        ({"domain": "d" * 121}, "domain: has more than 120 characters"),
         ({"start": "z"}, "start: names the unknown step"),
         ({"steps": [{"key": "a"}, {"key": "a"}]}, "stands twice"),
         ({"steps": [{"key": "a", "kind": "x"}]}, "must be one of action, state, reply"),

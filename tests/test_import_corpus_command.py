@@ -63,8 +63,20 @@ def test_nothing_readable_exits_with_one_and_still_ends_with_an_object(db, capsy
     (tmp_path / "empty.jsonl").write_text("")
     out = run(capsys, tmp_path / name, "--json", code=1)
     assert last(out)["new"] == 0
+    assert name in last(out)["rejected"][0]["where"]
     assert "Nothing could be read." in out.err
     assert not Corpus.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "fmt", ["star", "sdialog", "dialfork", "messages", "transcripts", "trajel"]
+)
+def test_every_format_names_what_is_absent_or_empty(db, capsys, tmp_path, fmt):
+    (tmp_path / "nothing").mkdir()
+    for name, sentence in (("gone", "no such file or folder"), ("nothing", "holds no")):
+        (bad,) = last(run(capsys, tmp_path / name, "--json", fmt=fmt, code=1))["rejected"]
+        assert bad["where"].endswith(name)
+        assert sentence in bad["reason"]
 
 
 def test_changed_dialogues_need_update(db, capsys, chats):

@@ -125,6 +125,19 @@ def test_several_tasks_name_no_workflow():
         ({"Events": [3]}, r"Events\[1\]: must be an object"),
         ({"Events": [event("User", "utter", Text=5)]}, r"Events\[1\].Text: must be text"),
         ({"Scenario": []}, "Scenario: must be an object"),
+        (
+            {"Events": [event("Wizard", "request_suggestions", ActionLabel={})]},
+            r"Events\[1\].ActionLabel: must be text",
+        ),
+        (
+            {"Events": [event("Wizard", "pick_suggestion", ActionLabelOptions=5)]},
+            r"Events\[1\].ActionLabelOptions: must be a list",
+        ),
+        ({"Scenario": scenario(Domains="tea")}, "Scenario.Domains: must be a list"),
+        (
+            {"Scenario": scenario(WizardCapabilities=[{"Task": "t", "Domain": "d" * 121}])},
+            "domain: has more than 120 characters",
+        ),
         ({"DialogueID": None}, "id: must be text or a whole number"),
     ],
 )

@@ -21,7 +21,7 @@ from benchmark.records import (
 )
 
 NUL, SURROGATE = "NUL character replaced", "lone surrogate replaced"
-NAME_LENGTH, ID_LENGTH, WORKFLOW_LENGTH = 200, 200, 120
+NAME_LENGTH, ID_LENGTH, WORKFLOW_LENGTH, DOMAIN_LENGTH = 200, 200, 120, 120
 _NAME = re.compile(r"[\w.-]+\Z")
 
 Build = Callable[[Any, str], Record | Iterable[Record | BadRecord]]
@@ -156,6 +156,13 @@ def workflow_name(name: str) -> str:
             f"the name {abbreviated(name)} must have 1 to {WORKFLOW_LENGTH} letters, digits, dots, "
             "hyphens or underscores",
         )
+    return name
+
+
+def domain_name(name: str) -> str:
+    """`name` if it is short enough for a domain."""
+    if len(name) > DOMAIN_LENGTH:
+        raise BadRecord("domain", f"has more than {DOMAIN_LENGTH} characters")
     return name
 
 

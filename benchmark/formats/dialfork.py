@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from benchmark.formats.building import (
     ID_LENGTH,
     dialogue,
+    domain_name,
     from_values,
     tidied,
     trajectory,
@@ -76,7 +77,7 @@ def record_of(value: Any, where: str) -> Record:
     data = dict(expect(value, dict, "record"))
     kind = data.pop("kind", None)
     builders = {"workflow": workflow_of, "dialogue": dialogue_of, "trajectory": trajectory_of}
-    if kind not in builders:
+    if not isinstance(kind, str) or kind not in builders:
         raise BadRecord("kind", f"must be one of {', '.join(builders)}; it is {abbreviated(kind)}")
     return builders[kind](data, where)
 
@@ -107,6 +108,7 @@ def workflow_of(data: dict[str, Any], where: str) -> WorkflowRecord:
             if key and key not in keys:
                 raise BadRecord(what, f"names the unknown step {abbreviated(key)}")
     workflow_name(values["name"])
+    domain_name(values["domain"])
     values["warnings"] = dict.fromkeys(found, 1) | _counts(values["warnings"])
     return WorkflowRecord(
         **values,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats import star_workflows
-from benchmark.formats.building import dialogue, tidied, turn
+from benchmark.formats.building import dialogue, domain_name, tidied, turn
 from benchmark.formats.reading import (
     expect,
     files,
@@ -100,8 +100,9 @@ def dialogue_of(value: Any, where: str, replies: Any) -> DialogueRecord:
     data = expect(value, dict, "dialogue")
     scenario = expect(data.get("Scenario"), dict, "Scenario")
     events = expect(data.get("Events"), list, "Events")
+    expect(scenario.get("Domains"), (list, type(None)), "Scenario.Domains")
     for number, event in enumerate(events, start=1):
-        expect(event, dict, f"Events[{number}]")
+        _check_event(expect(event, dict, f"Events[{number}]"), f"Events[{number}]")
     for key in ("UserQuestionnaire", "WizardQuestionnaire"):
         for answer in expect(data.get(key, []), list, key):
             expect(answer, dict, key)
@@ -125,12 +126,20 @@ def dialogue_of(value: Any, where: str, replies: Any) -> DialogueRecord:
     )
 
 
+def _check_event(event: Mapping[str, Any], what: str) -> None:
+    """Refuse an event whose labels or notes are of another kind than STAR's."""
+    expect(event.get("ActionLabel"), (str, type(None)), f"{what}.ActionLabel")
+    for key in ("ActionLabelOptions", "PostAnnotation"):
+        expect(event.get(key), (list, type(None)), f"{what}.{key}")
+
+
 def _tasks(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     tasks = []
     for capability in expect(scenario.get("WizardCapabilities"), list, "WizardCapabilities"):
         expect(capability, dict, "WizardCapabilities")
         name = expect(capability.get("Task"), str, "WizardCapabilities[].Task")
         domain = expect(capability.get("Domain"), (str, type(None)), "WizardCapabilities[].Domain")
+        domain_name(domain or "")
         tasks.append({"task": tidied(name, set()), "domain": domain})
     return tasks
 
@@ -145,7 +154,7 @@ def _split(events: list[dict[str, Any]]) -> tuple[list[TurnRecord], list[dict[st
             others.append({"follows": len(turns), **_kept(event)})
             continue
         text = expect(event.get("Text", ""), str, f"Events[{number}].Text")
-        label = expect(event.get("ActionLabel") or "", str, f"Events[{number}].ActionLabel")
+        label = event.get("ActionLabel") or ""
         turns.append(turn(role, text, label=label, meta=_turn_meta(event)))
     return turns, others
 

@@ -52,6 +52,9 @@ class Command(BaseCommand):
             report = self.report_of(corpus, options)
         except BadRecord as bad:
             report = ImportReport(format=options["format"], corpus=corpus.slug, rejected=[bad])
+        if not report.read and not report.rejected:
+            reason = f"holds nothing in the format {options['format']}"
+            report.rejected.append(BadRecord(options["path"].name, reason))
         self.say(report, dry_run=options["dry_run"])
         if options["json"]:
             self.stdout.write(json.dumps(report.to_json(), ensure_ascii=False))
@@ -64,6 +67,8 @@ class Command(BaseCommand):
 
     def report_of(self, corpus: Corpus, options: dict[str, Any]) -> ImportReport:
         format_, path, roles = options["format"], options["path"], roles_from(options["roles"])
+        if not path.exists():
+            raise BadRecord(str(path), "no such file or folder")
         how = {"update": options["update"], "dry_run": options["dry_run"]}
         if format_ == "dialfork" and is_release(path):
             return import_release(corpus, path, **how)
