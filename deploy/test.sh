@@ -72,7 +72,8 @@ half() {
     shift 2
     echo "== Tests on $database"
     # Files stay together: some start a server or a worker of their own.
-    DATABASE_URL=$url $PY -m pytest -q -n "${TEST_WORKERS:-2}" --dist loadfile "$@"
+    DATABASE_URL=$url $PY -m pytest -q -n "${TEST_WORKERS:-2}" --dist loadfile \
+        --no-loadscope-reorder --durations=12 "$@"
 }
 
 echo "== Lint"
