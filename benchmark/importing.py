@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import DatabaseError
 
 from annotation.restoring import restore_judgements
@@ -182,10 +183,20 @@ def _corpora(corpus: Corpus, manifest: Mapping[str, Any], *, dry_run: bool) -> d
         if held.pk is None or not held.dialogues.exists():
             for name in ("title", "description", "licence", "split_seed", "meta"):
                 setattr(held, name, entry.get(name, getattr(held, name)))
+            _check(held)
             if not dry_run:
                 held.save()
         found["" if own else slug] = held
     return found
+
+
+def _check(corpus: Corpus) -> None:
+    """Refuse a slug or a text that no corpus may have."""
+    try:
+        corpus.clean_fields()
+    except ValidationError as error:
+        field, (message, *_) = next(iter(error.message_dict.items()))
+        raise BadRecord(f"{release.MANIFEST}, corpora.{field}", message) from error
 
 
 class _Stream:

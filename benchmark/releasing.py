@@ -34,7 +34,8 @@ from benchmark.variants import VARIANTS_VERSION
 
 MANIFEST, CARD = "MANIFEST.json", "README.md"
 FORMAT = 1
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)?\Z")
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}(\.{_NUMBER})?\Z")
 
 
 class ReleaseRefused(ValueError):
@@ -55,9 +56,12 @@ def publish(corpus: Corpus, version: str, out: Path, *, reveal: bool = False) ->
     """
     if not _VERSION.match(version):
         raise ReleaseRefused(f"{version!r} is no version; write it like 1.0 or 1.0.2")
+    if not any(rows.exists() for rows in (corpus.dialogues, corpus.trajectories, corpus.workflows)):
+        raise ReleaseRefused(f"{corpus.slug} is empty: there is nothing to publish")
     scope = release_rows.scope_of(corpus)
     if not reveal:
         _refuse_open_studies(scope)
+    out = out.resolve()
     _refuse_foreign_folder(out, corpus, version)
     out.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -92,16 +96,24 @@ def _refuse_foreign_folder(out: Path, corpus: Corpus, version: str) -> None:
         return
     if not out.is_dir():
         raise ReleaseRefused(f"{out} is a file; --out must be a folder")
-    if not any(out.iterdir()):
+    if Path.cwd().is_relative_to(out):
+        raise ReleaseRefused(f"{out} is the folder you are in; name another")
+    names = {path.name for path in out.iterdir()}
+    if not names:
         return
     try:
         held = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
         same = (held["corpus"], held["version"]) == (corpus.slug, version)
+        foreign = sorted(names - {MANIFEST, *held["files"]})
     except (OSError, ValueError, KeyError, TypeError):
-        same = False
+        same, foreign = False, []
     if not same:
         raise ReleaseRefused(
             f"{out} is not empty and does not hold {corpus.slug} {version}; name another folder"
+        )
+    if foreign:
+        raise ReleaseRefused(
+            f"{out} holds {foreign[0]}, which is no file of the release; name another folder"
         )
 
 
@@ -312,10 +324,13 @@ def _write_papers(manifest: dict[str, Any], folder: Path) -> None:
 def _move(work: Path, out: Path) -> None:
     """Put the finished folder in place of `out`, which is absent, empty, or this same version."""
     work.chmod(0o755)
-    aside = None
-    if out.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent)) / "old"
-        out.rename(aside)
-    work.rename(out)
-    if aside is not None:
-        shutil.rmtree(aside.parent)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-old-", dir=out.parent) as place:
+        aside = Path(place) / "old"
+        if out.exists():
+            out.rename(aside)
+        try:
+            work.rename(out)
+        except OSError:
+            if aside.exists():
+                aside.rename(out)
+            raise

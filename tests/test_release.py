@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -232,7 +233,48 @@ def test_a_folder_with_something_else_is_left_alone(full, out):
     assert bytes_of(out) == {"thesis.txt": b"mine"}
 
 
-@pytest.mark.parametrize("version", ["1", "v1.0", "1.0\n", "../1.0"])
+def test_a_file_put_beside_a_release_is_not_swept_away(full, out):
+    publish(full, "1.0", out)
+    (out / "thesis.txt").write_text("mine")
+    with pytest.raises(ReleaseRefused, match=r"holds thesis\.txt"):
+        publish(full, "1.0", out)
+    assert (out / "thesis.txt").read_text() == "mine"
+
+
+def test_the_folder_one_is_in_stays(full, out, monkeypatch):
+    out.mkdir()
+    monkeypatch.chdir(out)
+    with pytest.raises(ReleaseRefused, match="the folder you are in"):
+        publish(full, "1.0", Path("."))
+    assert [p.name for p in out.parent.iterdir()] == ["out"]
+
+
+def test_a_release_that_cannot_be_moved_leaves_the_old_one(full, out, monkeypatch):
+    publish(full, "1.0", out)
+    before = bytes_of(out)
+    rename = Path.rename
+
+    def once(path, target):
+        if target == out and path.name != "old":
+            raise OSError(16, "busy")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", once)
+    with pytest.raises(OSError, match="busy"):
+        publish(full, "1.0", out)
+    assert bytes_of(out) == before
+    assert [p.name for p in out.parent.iterdir()] == ["out"]
+
+
+def test_an_empty_corpus_is_not_published(db, out):
+    with pytest.raises(ReleaseRefused, match="nothing is empty"):
+        publish(Corpus.objects.create(slug="nothing"), "1.0", out)
+    assert not Release.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "version", ["1", "v1.0", "1.0\n", "../1.0", "01.0", "1.\u0663", "1." + "9" * 40]
+)
 def test_a_version_is_two_or_three_numbers(full, out, version):
     with pytest.raises(ReleaseRefused, match="is no version"):
         publish(full, version, out)
@@ -360,6 +402,18 @@ def test_a_manifest_that_points_outside_is_refused(full, out):
     manifest["files"]["../secret"] = {"sha256": "x"}
     path.write_text(json.dumps(manifest))
     with pytest.raises(BadRecord, match="outside the folder"):
+        import_release(Corpus.objects.create(slug="back"), out)
+
+
+@pytest.mark.parametrize(("field", "value"), [("corpus", "a/b"), ("licence", "x" * 121)])
+def test_a_manifest_with_a_corpus_that_cannot_be_is_refused(full, out, field, value):
+    publish(full, "1.0", out)
+    path = out / "MANIFEST.json"
+    manifest = json.loads(path.read_text())
+    manifest["corpora"][0][field] = value
+    path.write_text(json.dumps(manifest))
+    forget_everything()
+    with pytest.raises(BadRecord, match=r"MANIFEST\.json, corpora"):
         import_release(Corpus.objects.create(slug="back"), out)
 
 
