@@ -13,11 +13,12 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from benchmark.corruption import MIN_ASSISTANT_TURNS, Engine, Refusal
+from benchmark.corruption import MIN_ASSISTANT_TURNS, POSITIONS, Engine, Refusal, fork_id
 from benchmark.importing import import_records
 from benchmark.models import Corpus, Dialogue, Fork, Turn, Workflow
 from benchmark.records import (
     EXACT,
+    FORK_TYPES,
     BadRecord,
     DialogueRecord,
     StepSpec,
@@ -32,6 +33,8 @@ from benchmark.splitting import store_split
 FORKS_PER_SOURCE = 16
 SETTINGS = "forking"
 READ_AT_ONCE = 500
+_LONGEST_TYPE = max(FORK_TYPES, key=len)
+LONGEST_SOURCE_ID = 200 - len(fork_id("", _LONGEST_TYPE, POSITIONS[-1]))
 
 Progress = Callable[[Iterable[DialogueRecord]], Iterable[DialogueRecord]]
 
@@ -93,26 +96,38 @@ def fork_corpus(
     Raises
     ------
     BadRecord
-        If the engine is unknown, `into` is `source`, holds something else or was made with other
-        settings, or if two sources share an external id.
+        If the engine is unknown, the seed does not fit 64 bits, nothing can be forked, `into` is
+        `source`, holds something else or was made with other settings, or if two sources share an
+        external id.
     """
     format_, make = _engine(engine, reword_prefix)
+    if not -(2**63) <= seed < 2**63:
+        raise BadRecord("seed", f"{seed} does not fit 64 bits")
+    if into.pk == source.pk:
+        raise BadRecord("into", "forks go into a corpus of their own, not among their sources")
+    report = ForkReport(source.slug, into.slug, engine, seed, reword_prefix)
     pool = conformant_records(source)
+    sources = _eligible(pool, report)[:limit]
+    if not sources:
+        raise BadRecord(
+            source.slug,
+            f"holds no conformant dialogue with {MIN_ASSISTANT_TURNS} or more assistant turns, "
+            "so there is nothing to fork",
+        )
+    report.sources = len(sources)
     workflows = {record.name: record for record in workflow_records(source)}
     extra = {"reword_prefix": True} if reword_prefix else {}
     maker = make(pool, workflows, seed=seed, **extra)
     generator = str(getattr(maker, "generator", engine))
     _claim(into, source, engine, seed, reword_prefix, generator)
-    report = ForkReport(source.slug, into.slug, engine, seed, reword_prefix)
-    sources = _eligible(pool, report)[:limit]
-    report.sources = len(sources)
     formats = dict(source.dialogues.filter(conformant=True).values_list("external_id", "format"))
     done = _finished(into, format_)
     todo = [s for s in sources if done[s.external_id] < FORKS_PER_SOURCE]
     report.unchanged = FORKS_PER_SOURCE * (len(sources) - len(todo))
     forks = _forks(maker, progress(todo), source.slug, formats, report)
     stored = import_records(into, format_, forks)
-    report.new, report.rejected = stored.new, stored.rejected
+    report.new = stored.new
+    report.rejected += stored.rejected
     report.unchanged += stored.unchanged
     store_split(into)
     _count(report, into, format_)
@@ -150,8 +165,6 @@ def _claim(
     into: Corpus, source: Corpus, engine: str, seed: int, reword_prefix: bool, generator: str
 ) -> None:
     """Note in `into` what its forks are made of, or refuse a corpus made of something else."""
-    if into.pk == source.pk:
-        raise BadRecord("into", "forks go into a corpus of their own, not among their sources")
     wanted = {
         "source": source.slug,
         "engine": engine,
@@ -184,7 +197,12 @@ def _eligible(pool: Sequence[DialogueRecord], report: ForkReport) -> list[Dialog
                 record.external_id, "two conformant dialogues have this id; forks need one"
             )
         seen.add(record.external_id)
-        if sum(t.role == "assistant" for t in record.turns) >= MIN_ASSISTANT_TURNS:
+        if len(record.external_id) > LONGEST_SOURCE_ID:
+            reason = (
+                f"the id has more than {LONGEST_SOURCE_ID} characters; its forks' would not fit"
+            )
+            report.rejected.append(BadRecord(record.external_id, reason))
+        elif sum(t.role == "assistant" for t in record.turns) >= MIN_ASSISTANT_TURNS:
             found.append(record)
         else:
             report.too_short += 1

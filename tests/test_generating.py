@@ -225,11 +225,34 @@ def test_the_command_rewords_prefixes_when_asked(people):
         (("people", "--into=people"), "corpus of their own"),
         (("people", "--into=a b"), "--into 'a b'"),
         (("people", "--into=x", "--limit=0"), "--limit must be 1 or more"),
+        (("people", "--into=x", f"--seed={2**63}"), "seed: 9223372036854775808 does not fit"),
+        (("people", "--into=x", "--engine=scripted"), "has no script"),
+        (("empty", "--into=x"), "empty: holds no conformant dialogue with 4 or more"),
     ],
 )
-def test_the_command_fails_with_a_sentence(people, args, sentence):
+def test_the_command_fails_with_a_sentence_and_leaves_no_corpus(people, args, sentence):
+    Corpus.objects.create(slug="empty")
+    before = list(Corpus.objects.values_list("slug", flat=True))
     with pytest.raises(CommandError, match=sentence):
-        call_command("fork_corpus", *args, "--engine=splice", "--seed=1", stdout=StringIO())
+        call_command("fork_corpus", "--engine=splice", "--seed=1", *args, stdout=StringIO())
+    assert list(Corpus.objects.values_list("slug", flat=True)) == before
+
+
+def test_a_source_whose_forks_could_not_be_named_is_rejected_alone(people, into):
+    long, fits = people.dialogues.filter(n_assistant_turns__gte=4, conformant=True)[:2]
+    for row, length in ((long, 194), (fits, 193)):
+        people.dialogues.filter(pk=row.pk).update(external_id="x" * length)
+    report = fork_corpus(people, into, "splice", 3)
+    assert [bad.where for bad in report.rejected] == ["x" * 194]
+    assert report.sources == 3 * EACH - 1
+    assert Fork.objects.filter(source=fits).count() > 8
+    assert max(map(len, into.dialogues.values_list("external_id", flat=True))) == 200
+
+
+def test_a_negative_seed_is_a_seed(people, into):
+    fork_corpus(people, into, "splice", -7, limit=1)
+    assert into.dialogues.exists()
+    assert into.meta["forking"]["seed"] == -7
 
 
 def test_every_fork_ends_where_the_assistant_has_spoken(people, into):

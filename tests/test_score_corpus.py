@@ -92,6 +92,7 @@ def test_in_the_background_the_parts_wait_for_a_worker(corpus, forked, capsys):
         (["small-forks", "--task", "turns", "--method", "mean"], "the one method surprisal"),
         (["small-forks", "--task", "turns", "--threshold", "3"], "above 0 and up to 2"),
         (["small-forks", "--chunk-size", "0"], "at least 1"),
+        (["small-forks", "--method", "random", "--seed", "-1"], "--seed must be 0 or more"),
     ],
 )
 def test_bad_input_ends_with_a_sentence(corpus, forked, args, sentence):

@@ -41,6 +41,7 @@ class Command(BaseCommand):
         source = Corpus.objects.filter(slug=options["corpus"]).first()
         if source is None:
             raise CommandError(f"there is no corpus {options['corpus']!r}; import one first")
+        existed = Corpus.objects.filter(slug=options["into"]).exists()
         into = self._target(options["into"], source)
         begin = time.monotonic()
         try:
@@ -56,6 +57,8 @@ class Command(BaseCommand):
                 ),
             )
         except BadRecord as bad:
+            if not existed and not into.dialogues.exists():
+                into.delete()
             raise CommandError(str(bad)) from bad
         self._say(report)
         if options["json"]:

@@ -54,6 +54,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no corpus {options['slug']!r}.") from error
         if options["chunk_size"] < 1:
             raise CommandError("--chunk-size must be at least 1")
+        if (options["seed"] or 0) < 0:
+            raise CommandError("--seed must be 0 or more")
         try:
             run = runs.start(
                 TASKS[options["task"]],
