@@ -54,8 +54,8 @@ def known_encoder(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    parts = urlsplit(settings.PUBLIC_URL)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    scheme, host = scheme_and_host(settings.PUBLIC_URL)
+    if scheme not in {"http", "https"} or not host:
         return [
             Error(
                 f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address, "
@@ -63,11 +63,11 @@ def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
                 id="dialfork.E004",
             )
         ]
-    if validate_host(parts.hostname, settings.ALLOWED_HOSTS):
+    if validate_host(host, settings.ALLOWED_HOSTS):
         return []
     return [
         Warning(
-            f"PUBLIC_URL names {parts.hostname}, but ALLOWED_HOSTS does not: "
+            f"PUBLIC_URL names {host}, but ALLOWED_HOSTS does not: "
             "pages opened there answer 400. Add it to ALLOWED_HOSTS.",
             id="dialfork.W001",
         )
@@ -76,7 +76,7 @@ def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def demo_stays_here(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    _, host = scheme_and_host(settings.PUBLIC_URL)
     if not settings.DEMO or is_loopback(host):
         return []
     return [
@@ -87,3 +87,12 @@ def demo_stays_here(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="dialfork.E005",
         )
     ]
+
+
+def scheme_and_host(url: str) -> tuple[str, str]:
+    """Both empty where the address cannot be read."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or ""
+    except ValueError:
+        return "", ""

@@ -6,27 +6,27 @@ import os
 import secrets
 from pathlib import Path
 
-import environ
 from csp.constants import NONE, SELF
+
+from dialfork_site.environment import LEVELS, Environment, make_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
+env = Environment(BASE_DIR / ".env")
 
-DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="")
+DEBUG = env.yes_or_no("DEBUG")
+SECRET_KEY = env.text("SECRET_KEY", "")
 # The check dialfork.E001 refuses to start without a key; Django itself would only fail with a
 # traceback, so it gets a key that lasts as long as the process.
 SECRET_KEY_MISSING = not SECRET_KEY and not DEBUG
 SECRET_KEY = SECRET_KEY or ("debug-only-key" if DEBUG else secrets.token_urlsafe(50))
-PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
-DEMO = env.bool("DEMO", default=False)
+VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
+DEMO = env.yes_or_no("DEMO")
 # How many reverse proxies of our own stand in front and append to X-Forwarded-For.
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", 0, lowest=0)
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -50,6 +50,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dialfork_site.nul_bytes.NoNulBytes",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -83,7 +84,7 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'dialfork.sqlite3'}")}
+DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{VAR_DIR / 'dialfork.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -92,10 +93,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
     # A file, not memory: threads of the tests that race for a row need one database.
     DATABASES["default"]["TEST"] = {
-        "NAME": env.str("TEST_SQLITE", default=str(VAR_DIR / f"test-{os.getpid()}.sqlite3"))
+        "NAME": env.text("TEST_SQLITE", str(VAR_DIR / f"test-{os.getpid()}.sqlite3"))
     }
-    Path(DATABASES["default"]["NAME"]).parent.mkdir(parents=True, exist_ok=True)
-    Path(DATABASES["default"]["TEST"]["NAME"]).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(Path(DATABASES["default"]["NAME"]).parent, "The folder of DATABASE_URL")
+    make_folder(Path(DATABASES["default"]["TEST"]["NAME"]).parent, "The folder of TEST_SQLITE")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -116,8 +117,7 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = Path(env.str("STATIC_DIR", default=str(VAR_DIR / "static")))
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+STATIC_ROOT = env.folder("STATIC_DIR", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
@@ -165,7 +165,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # memory:// means embedded: the worker's threads live inside the serving process.
-CELERY_BROKER_URL = env.str("BROKER_URL", default="memory://")
+CELERY_BROKER_URL = env.broker("BROKER_URL", "memory://")
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -182,15 +182,15 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 )
 
 # "wordllama", "lexical", or the name of a registered sentence-transformers encoder.
-ENCODER = env.str("ENCODER", default="wordllama")
-CHUNK_LEASE_SECONDS = env.int("CHUNK_LEASE_SECONDS", default=120)
+ENCODER = env.text("ENCODER", "wordllama")
+CHUNK_LEASE_SECONDS = env.whole("CHUNK_LEASE_SECONDS", 120, lowest=1)
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "WARNING", LEVELS)},
     # Warnings that nobody has to act on: memory:// names no host, and a page that is not there.
     "loggers": {"kombu.connection": {"level": "ERROR"}, "django.request": {"level": "ERROR"}},
 }

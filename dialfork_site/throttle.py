@@ -14,6 +14,7 @@ from dialfork_site.models import FailedLogin
 WINDOW = timedelta(minutes=5)
 PER_ACCOUNT_AND_ADDRESS = 5
 PER_ADDRESS = 50
+ADDRESS_LENGTH = FailedLogin._meta.get_field("address").max_length
 
 
 class TooManyAttempts(Exception):
@@ -34,7 +35,7 @@ def enter(username: str, address: str) -> None:
 
     Raises TooManyAttempts, and forgets the refused attempt: refusals do not lengthen the wait.
     """
-    now = timezone.now()
+    now, address = timezone.now(), storable(address)
     FailedLogin.objects.filter(at__lte=now - WINDOW).delete()
     attempt = FailedLogin.objects.create(account=account_key(username), address=address, at=now)
     of_address = FailedLogin.objects.filter(address=address)
@@ -50,4 +51,10 @@ def enter(username: str, address: str) -> None:
 
 def forget(username: str, address: str) -> None:
     """After a success: the failures of this account from this address no longer count."""
-    FailedLogin.objects.filter(account=account_key(username), address=address).delete()
+    attempts = FailedLogin.objects.filter(account=account_key(username))
+    attempts.filter(address=storable(address)).delete()
+
+
+def storable(address: str) -> str:
+    """Behind a proxy the address is a header, which may hold anything."""
+    return address.replace("\x00", "")[:ADDRESS_LENGTH]

@@ -65,7 +65,7 @@ def test_a_public_url_outside_the_allowed_hosts_is_a_warning(settings):
     assert "Add it to ALLOWED_HOSTS" in message.msg
 
 
-@pytest.mark.parametrize("url", ["dialfork.example.org", "ftp://example.org", ""])
+@pytest.mark.parametrize("url", ["dialfork.example.org", "ftp://example.org", "http://[", ""])
 def test_a_public_url_without_scheme_is_refused(settings, url):
     settings.PUBLIC_URL = url
     assert "Give the full address" in said(checks.public_url)
@@ -136,3 +136,60 @@ def test_a_web_server_does_not_start_with_a_bad_setting(tmp_path):
     assert done.returncode == 1
     assert "Encoder 'no' is not known" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+UNREADABLE = [
+    ({"TRUSTED_PROXIES": "abc"}, "TRUSTED_PROXIES is 'abc'. It must be a whole number from 0."),
+    ({"TRUSTED_PROXIES": "-1"}, "TRUSTED_PROXIES is '-1'."),
+    ({"CHUNK_LEASE_SECONDS": "0"}, "It must be a whole number from 1."),
+    ({"DEBUG": "perhaps"}, "DEBUG is 'perhaps'. It must be true or false."),
+    ({"DEMO": "perhaps"}, "DEMO is 'perhaps'. It must be true or false."),
+    ({"LOG_LEVEL": "loud"}, "It must be one of DEBUG, INFO"),
+    ({"DATABASE_URL": "nonsense"}, "DATABASE_URL names no database"),
+    ({"DATABASE_URL": ""}, "DATABASE_URL names no database"),
+    ({"DATABASE_URL": "mysql://u:secret@h/x"}, "DATABASE_URL names no database"),
+    ({"DATABASE_URL": "postgres://u:secret@[::1/x"}, "DATABASE_URL names no database"),
+    ({"DATABASE_URL": "sqlite:////proc/none/x"}, "That folder cannot be made"),
+    ({"VAR_DIR": "/proc/none"}, "VAR_DIR is '/proc/none'. That folder cannot be made"),
+    ({"BROKER_URL": "garbage"}, "BROKER_URL names no broker"),
+    ({"BROKER_URL": ""}, "BROKER_URL names no broker"),
+    ({"BROKER_URL": "redis://:secret@h:port/0"}, "BROKER_URL names no broker"),
+]
+
+
+@pytest.mark.parametrize(("env", "sentence"), UNREADABLE)
+def test_a_setting_that_cannot_be_read_is_one_sentence(tmp_path, env, sentence):
+    done = python(["-c", "import dialfork_site.settings"], tmp_path, env)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        ["manage.py", "doctor"],
+        ["manage.py", "serve"],
+        ["-m", "celery", "-A", "dialfork_site", "worker"],
+        ["-c", "import dialfork_site.wsgi"],
+    ],
+)
+def test_commands_servers_and_workers_say_it_without_a_traceback(tmp_path, start):
+    done = python(start, tmp_path, {"TRUSTED_PROXIES": "abc"})
+    assert done.returncode != 0
+    assert "TRUSTED_PROXIES is 'abc'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def python(arguments, tmp_path, env):
+    database = f"sqlite:///{tmp_path / 'a.sqlite3'}"
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "SECRET_KEY": "k", "DATABASE_URL": database, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
