@@ -198,9 +198,7 @@ def _eligible(pool: Sequence[DialogueRecord], report: ForkReport) -> list[Dialog
             )
         seen.add(record.external_id)
         if len(record.external_id) > LONGEST_SOURCE_ID:
-            reason = (
-                f"the id has more than {LONGEST_SOURCE_ID} characters; its forks' would not fit"
-            )
+            reason = f"the id has over {LONGEST_SOURCE_ID} characters: no fork can be named by it"
             report.rejected.append(BadRecord(record.external_id, reason))
         elif sum(t.role == "assistant" for t in record.turns) >= MIN_ASSISTANT_TURNS:
             found.append(record)
