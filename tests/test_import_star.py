@@ -146,6 +146,12 @@ def test_another_shape_is_refused_with_the_field(changes, sentence):
         of(talk(**changes))
 
 
+def test_an_unheard_of_level_is_counted_under_a_name_that_can_be_stored():
+    found = of(talk(CompletionLevel="half\x00 \ud800done")).warnings
+    assert found["CompletionLevel half\ufffd \ufffddone"] == 1
+    assert {"NUL character replaced", "lone surrogate replaced"} <= set(found)
+
+
 def test_a_workflow_comes_before_its_first_dialogue_and_takes_its_domain(tmp_path):
     folder = tmp_path / "workflows" / "tea_order"
     folder.mkdir(parents=True)

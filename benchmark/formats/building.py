@@ -88,7 +88,7 @@ def dialogue(
 ) -> DialogueRecord:
     """A dialogue record with a tidy id and meta; warnings of its turns are added up by name."""
     found: set[str] = set()
-    counts = Counter(warnings or {})
+    counts = Counter(tidied(dict(warnings or {}), found))
     for name, n in Counter(w for t in turns for w in t.meta.get("warnings", ())).items():
         counts[name] = max(counts[name], n)
     ident = identity(external_id, found)
@@ -119,7 +119,7 @@ def trajectory(
 ) -> TrajectoryRecord:
     """A trajectory record with tidy texts; what was replaced is a named warning."""
     found: set[str] = set()
-    counts = Counter(warnings or {})
+    counts = Counter(tidied(dict(warnings or {}), found))
     clean = []
     for step in steps:
         if not -(2**31) <= step.number < 2**31:
