@@ -55,11 +55,12 @@ def known_encoder(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     scheme, host = scheme_and_host(settings.PUBLIC_URL)
-    if scheme not in {"http", "https"} or not host:
+    # A path would make every form fail: browsers send the origin alone.
+    if scheme not in {"http", "https"} or not host or settings.PUBLIC_URL.count("/") != 2:
         return [
             Error(
-                f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address, "
-                "for example https://dialfork.example.org.",
+                f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address without "
+                "a path, for example https://dialfork.example.org.",
                 id="dialfork.E004",
             )
         ]

@@ -20,13 +20,15 @@ SECRET_KEY = env.text("SECRET_KEY", "")
 # traceback, so it gets a key that lasts as long as the process.
 SECRET_KEY_MISSING = not SECRET_KEY and not DEBUG
 SECRET_KEY = SECRET_KEY or ("debug-only-key" if DEBUG else secrets.token_urlsafe(50))
-PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
+PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
 DEMO = env.yes_or_no("DEMO")
 # How many reverse proxies of our own stand in front and append to X-Forwarded-For.
 TRUSTED_PROXIES = env.whole("TRUSTED_PROXIES", 0, lowest=0)
+# Only a proxy of our own is believed when it says that the visitor came by https.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -144,6 +144,12 @@ def test_a_broken_cursor_is_404_and_not_a_fault(signed_in, corpus):
     assert signed_in.get("/api/dialogues/?cursor=x").status_code == 404
 
 
+def test_behind_a_proxy_addresses_begin_as_the_visitors_did(signed_in, db, settings):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    links = signed_in.get("/api/", HTTP_X_FORWARDED_PROTO="https").json()
+    assert links["corpora"].startswith("https://")
+
+
 def test_what_is_not_there_is_404_in_json(signed_in, db):
     for path in ("corpora/none/", "dialogues/99999/", "runs/99999/scores/", "nothing/"):
         page = signed_in.get(f"/api/{path}")

@@ -65,7 +65,9 @@ def test_a_public_url_outside_the_allowed_hosts_is_a_warning(settings):
     assert "Add it to ALLOWED_HOSTS" in message.msg
 
 
-@pytest.mark.parametrize("url", ["dialfork.example.org", "ftp://example.org", "http://[", ""])
+@pytest.mark.parametrize(
+    "url", ["dialfork.example.org", "ftp://example.org", "http://[", "http://a/b", ""]
+)
 def test_a_public_url_without_scheme_is_refused(settings, url):
     settings.PUBLIC_URL = url
     assert "Give the full address" in said(checks.public_url)
@@ -121,6 +123,17 @@ def test_a_command_stops_at_a_bad_setting(tmp_path, env, sentence):
     assert done.returncode == 1
     assert sentence in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["score_corpus", "x", "--task", "2"], ["serve"]])
+@pytest.mark.parametrize("database", ["", "postgres://u@127.0.0.1:1/x"])
+def test_a_database_without_tables_or_server_is_a_sentence(tmp_path, arguments, database):
+    env = {"DATABASE_URL": database} if database else {}
+    done = manage(tmp_path, *arguments, **env)
+    said_here = done.stderr + done.stdout
+    assert done.returncode == 1
+    assert "migrat" in said_here or "does not answer" in said_here
+    assert "Traceback" not in said_here
 
 
 def test_a_web_server_does_not_start_with_a_bad_setting(tmp_path):

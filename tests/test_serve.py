@@ -166,6 +166,14 @@ def test_the_demo_is_not_served_to_other_machines(db, settings, host):
         call_command("serve", host=host)
 
 
+def test_an_address_that_is_none_is_a_sentence(db):
+    with pytest.raises(CommandError, match=r"Port 8000 on nohost.invalid cannot be opened"):
+        call_command("serve", host="nohost.invalid", port=8000)
+    for port in (99999, 0, -1):
+        with pytest.raises(CommandError, match=rf"Port {port} is none: it must be"):
+            call_command("serve", port=port)
+
+
 def test_a_database_without_tables_is_refused(db, monkeypatch):
     monkeypatch.setattr(serve.MigrationExecutor, "migration_plan", lambda *a: ["one", "two"])
     with pytest.raises(CommandError, match=r"lacks 2 migrations. Run 'manage.py migrate' first."):

@@ -70,13 +70,17 @@ class Command(BaseCommand):
             worker.stop()
 
     def bind(self, host: str, port: int) -> Any:
+        if not 1 <= port <= 65535:
+            # The system would take the remainder, another port than the one that is printed.
+            raise CommandError(f"Port {port} is none: it must be a number from 1 to 65535.")
         try:
             return waitress.create_server(
                 get_wsgi_application(), host=host, port=port, threads=SERVER_THREADS, ident=None
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise CommandError(
-                f"Port {port} on {host} cannot be opened ({error.strerror or error}). "
+                f"Port {port} on {host} cannot be opened "
+                f"({getattr(error, 'strerror', None) or error}). "
                 "Stop what uses it, or choose another with --port."
             ) from error
 
