@@ -130,6 +130,9 @@ def _store_workflow(target: Target, record: WorkflowRecord) -> Outcome:
         if target.corpus.pk
         else None
     )
+    if held:
+        # Another import may have stored it after this one read the names.
+        target.workflows.setdefault(record.name, held.pk)
     if held and held.digest == record.digest:
         return UNCHANGED
     if held and not target.update:

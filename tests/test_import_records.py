@@ -273,6 +273,17 @@ def test_an_import_of_what_is_there_asks_once_per_batch(empty):
     assert statements(lambda: import_records(empty, "dialfork", records)) <= 4
 
 
+def test_a_workflow_that_another_import_just_stored_is_known_at_once(empty):
+    def stream():
+        import_records(empty, "dialfork", [flow()])
+        yield flow()
+        yield talk(workflow="table_book")
+
+    report = import_records(empty, "dialfork", stream())
+    assert (dict(report.workflows), dict(report.warnings)) == ({"unchanged": 1}, {})
+    assert Dialogue.objects.get().workflow.name == "table_book"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_at_once_store_each_dialogue_once():
     corpus = Corpus.objects.create(slug="race")
