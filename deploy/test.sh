@@ -92,7 +92,8 @@ if [ -z "$given" ] && find_postgresql; then
     start_postgresql
 fi
 if [ -n "$given" ]; then
-    half PostgreSQL "$given" "$@"
+    # Tests without a database have just run: they know nothing of the second one.
+    half PostgreSQL "$given" --database-only "$@"
     ran="$ran and PostgreSQL"
 elif required postgresql; then
     echo "PostgreSQL is required here and initdb is not found: install PostgreSQL." >&2
