@@ -6,9 +6,14 @@ import sys
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dialfork_site.settings")
-application = get_wsgi_application()
+# gunicorn stops at this code; at any other it would start the worker again, for ever.
+DOES_NOT_LOAD = 4
 
-_refusals = [message for message in run_checks() if message.is_serious()]
-if _refusals:
-    sys.exit("\n".join(str(message) for message in _refusals))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dialfork_site.settings")
+try:
+    application = get_wsgi_application()
+    if _refusals := [message for message in run_checks() if message.is_serious()]:
+        sys.exit("\n".join(str(message) for message in _refusals))
+except SystemExit as refusal:
+    print(refusal.code, file=sys.stderr)
+    sys.exit(DOES_NOT_LOAD)

@@ -146,7 +146,7 @@ def test_a_web_server_does_not_start_with_a_bad_setting(tmp_path):
         timeout=60,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "Encoder 'no' is not known" in done.stderr
     assert "Traceback" not in done.stderr
 
