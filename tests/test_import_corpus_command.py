@@ -7,8 +7,11 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmark.formats import FORMATS
 from benchmark.models import Corpus, Dialogue
+from benchmark.records import BadRecord, DialogueRecord, TurnRecord
 
+IDS = [f"d{i}" for i in range(501)]
 KEYS = {"format", "corpus", "new", "unchanged", "updated", "rejected", "warnings", "turns"}
 
 
@@ -116,3 +119,16 @@ def test_a_warning_names_its_first_place(db, capsys, chats):
     chats.write_text(chats.read_text() + line("c", "paid\x00ok") + "\n")
     out = run(capsys, chats)
     assert "NUL character replaced (first: chats.jsonl:3, turn 1)" in out.out
+
+
+def test_an_input_that_breaks_off_keeps_what_was_stored(db, capsys, chats, monkeypatch):
+    def breaking_off(path, *, workflows=None, roles=None):
+        yield from (DialogueRecord(name, [TurnRecord("user", "hello")]) for name in IDS)
+        raise BadRecord("chats.jsonl", "breaks off")
+
+    monkeypatch.setitem(FORMATS, "messages", breaking_off)
+
+    out = run(capsys, chats, "--json", code=1)
+
+    assert last(out)["rejected"] == [{"where": "chats.jsonl", "reason": "breaks off"}]
+    assert Dialogue.objects.filter(corpus__slug="c").count() == 500

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report.to_json(), ensure_ascii=False))
         if not report.read:
-            if not existed and corpus.pk:
+            if not existed and corpus.pk and is_empty(corpus):
                 corpus.delete()
             sys.exit(NOTHING_READABLE)
         if report.rejected:
@@ -90,6 +90,12 @@ class Command(BaseCommand):
             self.stderr.write(f"... and {len(report.rejected) - REJECTED_SHOWN} more rejected")
         if not report.read:
             self.stderr.write("Nothing could be read.")
+
+
+def is_empty(corpus: Corpus) -> bool:
+    """Whether nothing was stored: an input that breaks off midway leaves its whole batches."""
+    held = (corpus.workflows, corpus.dialogues, corpus.trajectories)
+    return not any(rows.exists() for rows in held)
 
 
 def corpus_for(slug: str, *, create: bool) -> Corpus:
