@@ -4,9 +4,10 @@ set -eu
 case "${1:-}" in
 "") ;;
 encoders)
+    pins=$(mktemp)
     sed -n 's/^\([A-Za-z0-9._-]*==.*\) \\$/\1/p' requirements.lock requirements-encoders.lock \
-        | sort -u >/tmp/pins.txt
-    pip install --no-cache-dir --only-binary=:all: -c /tmp/pins.txt torch==2.13.0
+        | sort -u >"$pins"
+    pip install --no-cache-dir --only-binary=:all: -c "$pins" torch==2.13.0
     pip install --no-cache-dir --require-hashes --no-deps --only-binary=:all: \
         -r requirements-encoders.lock
     ;;

@@ -34,6 +34,7 @@ def test_study_pages_pass_axe_and_fit_at_both_widths(
     visitor.goto(live_server.url + reverse("annotation:studies"))
     look(visitor, f"studies-{scheme}")
     visitor.goto(live_server.url + reverse("annotation:report", args=[study.slug]))
+    assert visitor.get_by_text("made up by a seeded rule").is_visible()
     for summary in visitor.locator("details > summary", has_text="Mean ratings").all():
         summary.click()
     look(visitor, f"report-{scheme}", full_page=True)
