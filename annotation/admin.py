@@ -21,19 +21,7 @@ from annotation.models import (
     Study,
 )
 from annotation.titles import revealing_word
-
-
-class ReadOnly(admin.ModelAdmin):
-    """Rows can be read; nobody, admins included, adds, changes or deletes one here."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from dialfork_site.read_only_admin import ReadOnly
 
 
 class StudyForm(forms.ModelForm):

@@ -8,21 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Workflow
-
-
-class ReadOnly(admin.ModelAdmin):
-    """Rows can be read; nobody adds, changes or deletes one here."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from dialfork_site.read_only_admin import ReadOnly
 
 
 @admin.register(Corpus)

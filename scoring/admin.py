@@ -1,26 +1,9 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from dialfork_site.read_only_admin import ReadOnly
 from scoring.models import Chunk, Run, RunResult, WorkerBeat
-
-
-class ReadOnly(admin.ModelAdmin):
-    """Scores come from runs alone; the admin shows them."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Run)
