@@ -8,6 +8,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
+from dialfork_site import __version__
 from dialfork_site.environment import LEVELS, Environment, make_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -161,7 +162,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "DialFork",
     "DESCRIPTION": "Read-only access to workflows, dialogues, forks, trajectories and runs.",
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["dialfork_site.roles.IsResearcher"],
 }

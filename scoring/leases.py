@@ -52,7 +52,7 @@ def claim(chunk_id: int) -> Lease | None:
     lease = Lease(chunk_id, f"{BOOT}:{uuid.uuid4().hex[:16]}")
     # The state is compared in the row itself, not through a join: PostgreSQL asks only the row
     # again when another worker's claim was first.
-    open_runs = Run.objects.filter(state__in=[Run.State.QUEUED, Run.State.RUNNING])
+    open_runs = Run.objects.filter(state__in=Run.OPEN)
     taken = (
         Chunk.objects.filter(pk=chunk_id, state=Chunk.State.QUEUED)
         .filter(Exists(open_runs.filter(pk=OuterRef("run_id"))))
@@ -97,7 +97,9 @@ def finishing(lease: Lease) -> Iterator[None]:
     """
     with transaction.atomic():
         yield
-        if not lease.rows().update(state=Chunk.State.DONE, token="", lease_until=None):
+        if not lease.rows().update(
+            state=Chunk.State.DONE, token="", lease_until=None, finished_at=Now()
+        ):
             raise LostLease(f"chunk {lease.chunk_id} was taken over by another worker")
 
 
@@ -152,7 +154,7 @@ def _free(lease: Lease, attempts: int) -> int:
 
 
 def _fail_run(chunk_id: int, reason: str) -> None:
-    _run_of(chunk_id).exclude(state=Run.State.DONE).update(
+    _run_of(chunk_id).filter(state__in=Run.OPEN).update(
         state=Run.State.FAILED, failure=reason, finished_at=Now()
     )
 

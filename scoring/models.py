@@ -26,7 +26,8 @@ class Run(models.Model):
     """A scoring run is its parameters: the digest over kind and parameters is unique.
 
     `parameters` names everything that can change a score (corpus slugs, encoder revision, method
-    and its settings, digest of the dialogues read).
+    and its settings, digest of the dialogues read). `code_version` is the release of this software
+    that planned it: it is told, not compared.
     """
 
     class State(models.TextChoices):
@@ -34,12 +35,16 @@ class Run(models.Model):
         RUNNING = "running", "Running"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    OPEN = (State.QUEUED, State.RUNNING)
 
     kind = models.CharField(max_length=40)
     corpus = models.ForeignKey("benchmark.Corpus", on_delete=models.CASCADE, related_name="runs")
     parameters = models.JSONField()
     digest = models.CharField(max_length=64, unique=True)
-    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    code_version = models.CharField(max_length=40, blank=True)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
     failure = models.TextField(blank=True)
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -51,7 +56,7 @@ class Run(models.Model):
         ordering = ["-created_at", "-id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                condition=Q(state__in=["queued", "running", "done", "failed", "cancelled"]),
                 name="run_state_is_known",
             ),
         ]
@@ -72,10 +77,8 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         return self.exclude(state__in=[Chunk.State.DONE, Chunk.State.FAILED])
 
     def waiting(self) -> ChunkQuerySet:
-        """Parts a worker may claim: queued, of a run that has not failed."""
-        return self.filter(
-            state=Chunk.State.QUEUED, run__state__in=[Run.State.QUEUED, Run.State.RUNNING]
-        )
+        """Parts a worker may claim: queued, of a run that has neither failed nor been cancelled."""
+        return self.filter(state=Chunk.State.QUEUED, run__state__in=Run.OPEN)
 
     def held(self) -> ChunkQuerySet:
         """Parts under a lease that has not run out."""
@@ -86,8 +89,9 @@ class Chunk(models.Model):
     """A part of a run, worked on by one task. The row with its lease is the truth, not the queue.
 
     A worker claims a chunk by one UPDATE from queued to running with its token and lease; only the
-    holder of the token can finish it. `keys` are the dialogue ids of the part, `size` is the number
-    of scores it will write, `sent_at` when a message for it last went to the queue.
+    holder of the token can finish it. `keys` are the ids the part is about (dialogues or workflows,
+    as the kind of run has it), `size` is the number of rows it will write, `sent_at` when a message
+    for it last went to the queue.
     """
 
     class State(models.TextChoices):
@@ -106,6 +110,7 @@ class Chunk(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     failure = models.TextField(blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = ChunkQuerySet.as_manager()
 
@@ -138,6 +143,28 @@ class FlowGraph(models.Model):
         ]
 
 
+class Calibration(models.Model):
+    """What a run measured on the conformant train half of a workflow before it scored.
+
+    `values` holds one number per training dialogue (the most suspicious turn of each, say),
+    `detail` what was set by them: thresholds, the cosine of unrelated turns, why there is none.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calibrations")
+    workflow = models.ForeignKey(
+        "benchmark.Workflow", on_delete=models.CASCADE, related_name="calibrations"
+    )
+    values = models.JSONField(default=list, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "workflow"], name="one_calibration_per_run_and_workflow"
+            ),
+        ]
+
+
 class DialogueScore(models.Model):
     """What a run says of one dialogue: a value, or null with the reason.
 
@@ -166,12 +193,73 @@ class DialogueScore(models.Model):
         ]
 
 
+class SetDistance(models.Model):
+    """The distance of the forks of one workflow, type and k from the workflow's conformant set."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="set_distances")
+    workflow = models.ForeignKey(
+        "benchmark.Workflow", on_delete=models.CASCADE, related_name="set_distances"
+    )
+    type = models.CharField(max_length=4)
+    k = models.PositiveSmallIntegerField()
+    value = models.FloatField(null=True)
+    reason = models.CharField(max_length=200, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["run", "workflow", "type", "k"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "workflow", "type", "k"], name="one_distance_per_run_and_set"
+            ),
+            models.CheckConstraint(
+                condition=Q(value__isnull=False, reason="")
+                | (Q(value__isnull=True) & ~Q(reason="")),
+                name="undefined_set_distance_has_a_reason",
+            ),
+        ]
+
+
+class OnsetAnswer(models.Model):
+    """Where a detector says that a dialogue leaves its workflow.
+
+    `turn` is a number among all turns from 1; null with an empty `reason` is the answer "nowhere",
+    null with a reason means that the dialogue could not be judged. `turns` holds
+    [turn number, value] of every judged turn, where the method measures turns.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="onset_answers")
+    dialogue = models.ForeignKey(
+        "benchmark.Dialogue", on_delete=models.CASCADE, related_name="onset_answers"
+    )
+    turn = models.PositiveIntegerField(null=True)
+    reason = models.CharField(max_length=200, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+    turns = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "dialogue"], name="one_onset_answer_per_run_and_dialogue"
+            ),
+            models.CheckConstraint(
+                condition=Q(turn__isnull=True) | Q(turn__gte=1, reason=""),
+                name="onset_is_a_turn_or_has_a_reason",
+            ),
+        ]
+
+
 class RunResult(models.Model):
-    """A summary row of a run (for example Kendall's tau of one fork type), with n and interval."""
+    """A summary row of a run (for example Kendall's tau of one fork type), with n and interval.
+
+    `workflow` names the workflow the row is about, "" for all; `k` the fork position, 0 for all.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="results")
     statistic = models.CharField(max_length=60)
     group = models.CharField(max_length=80)
+    workflow = models.CharField(max_length=200, blank=True, default="")
+    k = models.PositiveSmallIntegerField(default=0)
     value = models.FloatField(null=True)
     reason = models.CharField(max_length=200, blank=True)
     n = models.PositiveIntegerField()
@@ -184,7 +272,8 @@ class RunResult(models.Model):
         ordering = ["run", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "statistic", "group"], name="one_result_per_statistic_and_group"
+                fields=["run", "statistic", "group", "workflow", "k"],
+                name="one_result_per_statistic_and_place",
             ),
             models.CheckConstraint(
                 condition=Q(value__isnull=False, reason="")

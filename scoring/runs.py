@@ -1,7 +1,7 @@
 """Scoring runs: started once per set of parameters, scored part by part, summed up at the end.
 
 A run is its parameters: starting it twice gives the same run, and changed dialogues make another.
-Kinds are modules with the same four functions (`fork_distances`, `turn_surprisals`).
+Kinds are modules with the same four functions: `parameters`, `plan`, `score`, `results`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,18 @@ from django.utils import timezone
 
 from benchmark.models import Corpus
 from benchmark.records import digest_of
+from dialfork_site import __version__
 from scoring import corpora as reading
 from scoring import encoders, fork_distances, leases, turn_surprisals
-from scoring.models import Chunk, DialogueScore, Run, RunResult, WorkerBeat
+from scoring.models import (
+    Chunk,
+    DialogueScore,
+    OnsetAnswer,
+    Run,
+    RunResult,
+    SetDistance,
+    WorkerBeat,
+)
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +43,17 @@ SCORING_VERSION = 1
 CHUNK_DIALOGUES = 200
 SEEN_WITHIN = 15.0
 WAIT_SECONDS = 0.5
+Row = DialogueScore | SetDistance | OnsetAnswer
+# What makes a row the same row, and what scoring again replaces.
+UPSERTS: dict[type[Row], tuple[list[str], list[str]]] = {
+    DialogueScore: (["run", "dialogue"], ["value", "reason", "detail", "turns"]),
+    SetDistance: (["run", "workflow", "type", "k"], ["value", "reason", "detail"]),
+    OnsetAnswer: (["run", "dialogue"], ["turn", "reason", "detail", "turns"]),
+}
 
 
 class RunFailed(RuntimeError):
-    """A run that ended without results; the message is the reason."""
+    """A run that failed or was cancelled; the message is the reason."""
 
 
 def start(
@@ -50,10 +66,10 @@ def start(
 ) -> Run:
     """The run of `kind` over `corpora` with these parameters, planned into parts.
 
-    An existing run with the same parameters over the same content is returned; one that failed is
-    taken up again where it stopped. Nothing is scored here and no encoder is loaded. Raises
-    ValueError with a sentence for unknown parameters or corpora with nothing to score, and
-    EncoderUnavailable when the encoder's weights are not on this machine.
+    An existing run with the same parameters over the same content is returned; one that failed or
+    was cancelled is taken up again where it stopped. Nothing is scored here and no encoder is
+    loaded. Raises ValueError with a sentence for unknown parameters or corpora with nothing to
+    score, and EncoderUnavailable when the encoder's weights are not on this machine.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
@@ -75,8 +91,8 @@ def start(
     if known is None:
         plan = module.plan(corpora, chunk_dialogues)
         known = _create(kind, corpora[0], described, digest, plan, by)
-    if known.state == Run.State.FAILED:
-        _take_up(known)
+    if known.state in (Run.State.FAILED, Run.State.CANCELLED):
+        take_up(known)
     return known
 
 
@@ -110,15 +126,20 @@ def score_chunk(chunk_id: int) -> bool:
     return True
 
 
-def store(scores: Sequence[DialogueScore]) -> None:
-    """Upsert on (run, dialogue): scoring a dialogue again replaces its row."""
-    DialogueScore.objects.bulk_create(
-        scores,
-        update_conflicts=True,
-        unique_fields=["run", "dialogue"],
-        update_fields=["value", "reason", "detail", "turns"],
-        batch_size=500,
-    )
+def store(rows: Sequence[Row]) -> None:
+    """Upsert scores, set distances and onset answers: scoring again replaces a row."""
+    by_model: dict[type[Row], list[Row]] = {}
+    for row in rows:
+        by_model.setdefault(type(row), []).append(row)
+    for model, members in by_model.items():
+        unique, updated = UPSERTS[model]
+        model._default_manager.bulk_create(
+            members,  # type: ignore[arg-type]
+            update_conflicts=True,
+            unique_fields=unique,
+            update_fields=updated,
+            batch_size=500,
+        )
 
 
 def finish(run: Run) -> None:
@@ -138,7 +159,7 @@ def finish(run: Run) -> None:
         RunResult.objects.bulk_create(
             rows,
             update_conflicts=True,
-            unique_fields=["run", "statistic", "group"],
+            unique_fields=["run", "statistic", "group", "workflow", "k"],
             update_fields=["value", "reason", "n", "skipped", "ci_low", "ci_high", "detail"],
         )
         _close(run, Run.State.DONE)
@@ -147,8 +168,19 @@ def finish(run: Run) -> None:
 def unfinished() -> list[Run]:
     """Runs whose parts are all done but whose summary is not written: a worker ended in between."""
     left = Chunk.objects.filter(run=OuterRef("pk")).exclude(state=Chunk.State.DONE)
-    open_states = [Run.State.QUEUED, Run.State.RUNNING]
-    return list(Run.objects.filter(~Exists(left), state__in=open_states))
+    return list(Run.objects.filter(~Exists(left), state__in=Run.OPEN))
+
+
+def cancel(run: Run) -> bool:
+    """Stop an open run: parts being scored end, no further one begins. False when it had ended.
+
+    What is scored stays; `take_up`, or starting the same run again, goes on from there.
+    """
+    stopped = Run.objects.filter(pk=run.pk, state__in=Run.OPEN).update(
+        state=Run.State.CANCELLED, finished_at=Now()
+    )
+    run.refresh_from_db()
+    return bool(stopped)
 
 
 def work_through(run: Run, on_progress: Callable[[int], None] | None = None) -> Run:
@@ -168,6 +200,8 @@ def work_through(run: Run, on_progress: Callable[[int], None] | None = None) -> 
             on_progress(chunk.size)
     if run.state == Run.State.FAILED:
         raise RunFailed(run.failure)
+    if run.state == Run.State.CANCELLED:
+        raise RunFailed(f"Run {run.pk} was cancelled. Start it again to go on.")
     return run
 
 
@@ -209,7 +243,12 @@ def _create(
     try:
         with transaction.atomic():
             run = Run.objects.create(
-                kind=kind, corpus=corpus, parameters=parameters, digest=digest, started_by=by
+                kind=kind,
+                corpus=corpus,
+                parameters=parameters,
+                digest=digest,
+                started_by=by,
+                code_version=__version__,
             )
             Chunk.objects.bulk_create(
                 [
@@ -226,27 +265,30 @@ def _create(
         return known
 
 
-def _take_up(run: Run) -> None:
+def take_up(run: Run) -> None:
+    """Queue what is left of a run that failed or was cancelled."""
     again = run.chunks.filter(state=Chunk.State.FAILED)
     with transaction.atomic():
-        # No failed part: the dialogues changed under the run, so none of its scores can stay.
-        chosen = again if again.exists() else run.chunks.all()
-        chosen.order_by().update(state=Chunk.State.QUEUED, attempts=0, failure="", sent_at=None)
-        Run.objects.filter(pk=run.pk, state=Run.State.FAILED).update(
+        if run.state == Run.State.FAILED and not again.exists():
+            # The dialogues changed under the run, so none of its scores can stay.
+            again = run.chunks.all()
+        again.order_by().update(state=Chunk.State.QUEUED, attempts=0, failure="", sent_at=None)
+        run.chunks.filter(state=Chunk.State.QUEUED).order_by().update(sent_at=None)
+        Run.objects.filter(pk=run.pk, state__in=[Run.State.FAILED, Run.State.CANCELLED]).update(
             state=Run.State.QUEUED, failure="", finished_at=None
         )
     run.refresh_from_db()
 
 
 def _close(run: Run, state: str, failure: str = "") -> None:
-    Run.objects.filter(pk=run.pk).exclude(state=Run.State.DONE).update(
+    Run.objects.filter(pk=run.pk, state__in=Run.OPEN).update(
         state=state, failure=failure, finished_at=Now()
     )
 
 
 def _ended(run: Run) -> bool:
     run.refresh_from_db(fields=["state", "failure", "finished_at"])
-    return run.state in (Run.State.DONE, Run.State.FAILED)
+    return run.state not in Run.OPEN
 
 
 def _sentence(error: Exception) -> str:

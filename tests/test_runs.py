@@ -366,3 +366,35 @@ def test_runs_go_with_their_corpus(corpus, forked):
     assert Corpus.objects.get() == corpus
     assert not Run.objects.exists()
     assert not DialogueScore.objects.exists()
+
+
+def test_a_cancelled_run_scores_no_further_part_and_goes_on_when_asked(corpus, forked):
+    given = {"method": "shared_prefix"}
+    run = runs.start("task2", [forked], given, chunk_dialogues=17)
+    first, *rest = run.chunks.values_list("pk", flat=True)
+    assert runs.score_chunk(first)
+    assert runs.cancel(run)
+    assert run.state == Run.State.CANCELLED
+    assert not any(runs.score_chunk(pk) for pk in rest)
+    with pytest.raises(runs.RunFailed, match="cancelled"):
+        runs.work_through(run)
+    scored = run.scores.count()
+    assert scored
+    again = runs.start("task2", [forked], given)
+    assert (again.pk, again.state) == (run.pk, Run.State.QUEUED)
+    runs.work_through(again)
+    assert again.scores.count() > scored
+    assert not runs.cancel(again)
+
+
+def test_a_part_that_ends_after_the_cancel_keeps_its_scores(corpus, forked):
+    run = runs.start("task2", [forked], {"method": "shared_prefix"})
+    chunk = run.chunks.get()
+    lease = leases.claim(chunk.pk)
+    runs.cancel(run)
+    with leases.finishing(lease):
+        runs.store([])
+    runs.finish(run)
+    run.refresh_from_db()
+    assert (run.state, run.results.count()) == (Run.State.CANCELLED, 0)
+    assert run.chunks.get().finished_at is not None
