@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ __all__ = [
     "Encoder",
     "EncoderUnavailable",
     "LexicalEncoder",
+    "Registered",
     "UnknownEncoder",
     "WordLlamaEncoder",
     "check",
@@ -34,9 +36,31 @@ __all__ = [
     "names",
     "no_loading",
     "pull",
+    "registry",
+    "revision_key",
+    "revision_prefix",
 ]
 
 DEFAULT = "wordllama"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """One encoder of the registry as a table shows it.
+
+    `revision` is "" where the weights are not on this machine, and `note` then says what to do.
+    `source` is a hub id, a package, or "built in"; `max_tokens` is None where nothing is cut by
+    tokens.
+    """
+
+    name: str
+    source: str
+    revision: str
+    licence: str
+    dim: int
+    max_tokens: int | None
+    max_characters: int
+    note: str = ""
 
 
 class UnknownEncoder(ValueError):
@@ -48,11 +72,13 @@ class Encoder(Protocol):
 
     `revision` names weights and preparation exactly: equal revisions give equal vectors, so it is
     the key under which vectors are stored. `encode` returns float32 rows of length one, shape
-    (len(texts), dim); a blank text gives a zero row, never NaN. Texts are cut at `max_characters`.
+    (len(texts), dim); a blank text gives a zero row, never NaN. Texts are cut at `max_characters`
+    and, where the encoder reads tokens one by one, at `max_tokens` (None: not at all).
     """
 
     name: str
     max_characters: int
+    max_tokens: int | None
 
     @property
     def revision(self) -> str: ...
@@ -74,6 +100,8 @@ class LexicalEncoder:
     revision = "lexical-1"
     dim = 512
     max_characters = 20_000
+    max_tokens = None
+    licence = "MIT"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows (n, 512); blank texts give zero rows."""
@@ -101,6 +129,8 @@ class WordLlamaEncoder:
     name = "wordllama"
     dim = 256
     max_characters = 20_000
+    max_tokens = None
+    licence = "MIT"
 
     def __init__(self) -> None:
         self.revision = f"wordllama-{version('wordllama')}-l2_supercat_{self.dim}"
@@ -131,7 +161,7 @@ class WordLlamaEncoder:
         )
 
 
-_EMBEDDED: dict[str, Callable[[], Encoder]] = {
+_EMBEDDED: dict[str, type[WordLlamaEncoder] | type[LexicalEncoder]] = {
     WordLlamaEncoder.name: WordLlamaEncoder,
     LexicalEncoder.name: LexicalEncoder,
 }
@@ -164,6 +194,31 @@ def check(name: str) -> None:
         raise UnknownEncoder(f"Encoder {name!r} is not known. Use one of: {', '.join(names())}.")
 
 
+def registry() -> list[Registered]:
+    """Every encoder with its revision, licence, dimension and maximum length. Loads nothing."""
+    return [_registered(name) for name in names()]
+
+
+def revision_prefix(name: str) -> str:
+    """What the revisions of encoder `name` begin with. UnknownEncoder for other names."""
+    check(name)
+    model = sentence_encoders.MODELS.get(name)
+    return sentence_encoders.revision_prefix(model) if model else f"{name}-"
+
+
+def revision_key(name: str, given: str) -> str:
+    """The revision under which vectors made with the weights `given` are stored.
+
+    `given` is a commit of the hub, a package version, or a whole revision as another machine
+    names it. UnknownEncoder for a name that is not in the registry.
+    """
+    prefix = revision_prefix(name)
+    if given.startswith(prefix):
+        return given
+    model = sentence_encoders.MODELS.get(name)
+    return sentence_encoders.revision_key(model, given) if model else f"{prefix}{given}"
+
+
 def fallback_note(name: str) -> str:
     """A sentence when another encoder stands in for `name`, else ""."""
     if _resolved(name) == name:
@@ -185,6 +240,24 @@ def pull(name: str) -> str:
         return get(name).revision
     sentence_encoders.fetch(sentence_encoders.MODELS[name])
     return get(name).revision
+
+
+def _registered(name: str) -> Registered:
+    model = sentence_encoders.MODELS.get(name)
+    if model is None:
+        made = _EMBEDDED[name]
+        source = "built in" if name == LexicalEncoder.name else f"package {name}"
+        note, here = fallback_note(name), not fallback_note(name)
+        revision = get(name).revision if here else ""
+        length = (made.max_tokens, made.max_characters)
+        return Registered(name, source, revision, made.licence, made.dim, *length, note)
+    encoder = get(name)
+    try:
+        revision, note = encoder.revision, ""
+    except EncoderUnavailable as error:
+        revision, note = "", str(error)
+    length = (encoder.max_tokens, encoder.max_characters)
+    return Registered(name, model.source, revision, model.licence, model.dim, *length, note)
 
 
 def _resolved(name: str) -> str:

