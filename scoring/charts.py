@@ -6,12 +6,81 @@ The page resolves the names, so that a chart follows the theme; nothing here kno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 MAX_BARS = 400
 MAX_OUTLINED = 100
 ROLE_FILL = {"assistant": "--text-3", "user": "--user-bg"}
 ROLE_LINE = {"assistant": "--text-3", "user": "--user-line"}
+# Each condition has a colour and a shape; the baseline has no hue.
+INKS = {
+    "conformant": "--conformant",
+    "WIC": "--wic",
+    "SSPC": "--sspc",
+    "GR": "--gr",
+    "CSC": "--csc",
+}
+SHAPES = {
+    "conformant": "circle-open",
+    "WIC": "square",
+    "SSPC": "triangle-up",
+    "GR": "diamond",
+    "CSC": "circle",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing, what it says in words, and its numbers as a table (`columns` and `rows`).
+
+    `name` is its name in addresses and files, `label` what a screen reader says of it. A cell that
+    is None is a number that does not exist.
+    """
+
+    name: str
+    heading: str
+    note: str
+    label: str
+    drawing: Mapping[str, Any]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def plain(text: str) -> str:
+    """`text` as plotly shows it: markup in names is shown, not followed."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def axis(title: str = "", **more: Any) -> dict[str, Any]:
+    """An axis in the style that all charts share; `more` adds to it or overrules it."""
+    return {
+        "gridcolor": "--line",
+        "linecolor": "--line-strong",
+        "zeroline": False,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": "--line-strong",
+        "automargin": True,
+        "fixedrange": True,
+        **({"title": {"text": title, "font": {"size": 12}}} if title else {}),
+        **more,
+    }
+
+
+def layout(
+    height: int, xaxis: Mapping[str, Any], yaxis: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """A layout of `height` px without a legend: lines and bars are labelled directly."""
+    return {
+        "height": height,
+        "margin": {"l": 44, "r": 12, "t": 28, "b": 40},
+        "showlegend": False,
+        "hovermode": "closest",
+        "xaxis": xaxis,
+        "yaxis": yaxis,
+        **more,
+    }
 
 
 def downsample(
@@ -83,38 +152,20 @@ def turn_strip(
 
 
 def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, Any]:
-    axis = {
-        "gridcolor": "--line",
-        "linecolor": "--line-strong",
-        "zeroline": False,
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": "--line-strong",
-        "automargin": True,
-        "fixedrange": True,
-    }
     upright = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "above"}
     label = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False}
     middle = (first + last) / 2
-    return {
-        "height": 240,
-        "margin": {"l": 44, "r": 12, "t": 28, "b": 40},
-        "showlegend": False,
-        "bargap": 0.4,
-        "hovermode": "closest",
-        "xaxis": {
-            **axis,
-            "title": {"text": "turn", "font": {"size": 12}},
-            "range": [first - 0.7, last + 0.7],
-            "dtick": 1 if last - first < 30 else None,
-            "showgrid": False,
-        },
-        "yaxis": {
-            **axis,
-            "title": {"text": "surprisal, nats", "font": {"size": 12}},
-            "rangemode": "tozero",
-        },
-        "shapes": [
+    return layout(
+        240,
+        axis(
+            "turn",
+            range=[first - 0.7, last + 0.7],
+            dtick=1 if last - first < 30 else None,
+            showgrid=False,
+        ),
+        axis("surprisal, nats", rangemode="tozero"),
+        bargap=0.4,
+        shapes=[
             {
                 **upright,
                 "x0": number - 0.5,
@@ -123,7 +174,7 @@ def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, 
             }
             for number in forks
         ],
-        "annotations": [
+        annotations=[
             {
                 **label,
                 "x": number - 0.5,
@@ -133,7 +184,7 @@ def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, 
             }
             for number, text in forks.items()
         ],
-    }
+    )
 
 
 AXES = {"tau": (-1.0, 1.0)}
