@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 from celery import shared_task
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
 
 from scoring import runs
 from scoring.models import Chunk, Run
+
+log = logging.getLogger(__name__)
 
 # A message older than this may be lost with its queue; a second one does no harm.
 SEND_AGAIN = timedelta(minutes=10)
@@ -31,6 +35,19 @@ def score_chunk_task(chunk_id: int) -> None:
 @shared_task
 def finish_run(run_id: int) -> None:
     runs.finish(Run.objects.get(pk=run_id))
+
+
+def hand_over(run: Run) -> None:
+    """Tell the workers of an open run now instead of at the next sweep.
+
+    A queue that does not answer costs only time: the rows wait, and the sweep sends them.
+    """
+    if run.state not in Run.OPEN:
+        return
+    try:
+        plan_run.apply_async((run.pk,), retry=False)
+    except (BrokerError, OSError):
+        log.exception("Run %s waits for the next sweep: the queue did not answer", run.pk)
 
 
 def send_waiting() -> int:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from benchmark.views.paging import Page, number
-from scoring import charts
-from scoring.models import Run, RunResult
-from scoring.views.progress import progress, with_progress
+from scoring import runs as running
+from scoring import tasks
+from scoring.models import Run, SetDistance
+from scoring.views.naming import method_label, task_label
+from scoring.views.progress import UNDEFINED, progress, row_sets, with_progress
+from scoring.views.run_tables import results, unit
 
 PAGE = 50
 
@@ -37,10 +42,24 @@ def newest_first(request: HttpRequest, rows: Any) -> Page:
 @vary_on_headers("HX-Request")
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Run.objects.select_related("corpus", "started_by"), pk=pk)
-    context = {"run": found, "now": progress(found), **results(found), "left_out": left_out(found)}
+    context = {
+        "run": found,
+        "now": progress(found),
+        **results(found),
+        "left_out": left_out(found),
+        "unit": unit(found),
+    }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "scoring/_run_live.html", context)
-    context |= {"parameters": parameters(found), "page": scores_page(request, found)}
+    context |= {
+        "name": method_label(found),
+        "task": task_label(found),
+        "parameters": parameters(found),
+        "page": answers_page(request, found)
+        if found.kind == "task3"
+        else scores_page(request, found),
+        "sets": sets(found),
+    }
     return render(request, "scoring/run.html", context)
 
 
@@ -52,32 +71,40 @@ def parameters(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def results(run: Run) -> dict[str, Any]:
-    """Result tables, one per statistic, rows in the order the run wrote them."""
-    tables: dict[str, list[RunResult]] = {}
-    for row in run.results.all():
-        tables.setdefault(row.statistic, []).append(row)
-    return {"tables": [table(name, rows) for name, rows in tables.items()]}
-
-
-def table(statistic: str, rows: list[RunResult]) -> dict[str, Any]:
-    ends = [v for r in rows for v in (r.value, r.ci_low, r.ci_high) if v is not None]
-    low, high = charts.axis_of(statistic, ends)
-    return {
-        "statistic": statistic,
-        "low": low,
-        "high": high,
-        "rows": [
-            (row, charts.interval_bar(row.value, row.ci_low, row.ci_high, low, high))
-            for row in rows
-        ],
-    }
-
-
 def left_out(run: Run) -> list[dict[str, Any]]:
-    """How many dialogues have no value, per reason."""
-    undefined = run.scores.filter(value__isnull=True).order_by()
-    return list(undefined.values("reason").annotate(n=Count("id")).order_by("-n", "reason"))
+    """How many rows of the run have no value, per reason."""
+    found: Counter[str] = Counter()
+    for name in row_sets(run):
+        rows = getattr(run, name).filter(UNDEFINED[name]).order_by()
+        found.update(dict(rows.values_list("reason").annotate(n=Count("id"))))
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return [{"reason": reason, "n": n} for reason, n in ordered]
+
+
+@require_POST
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Stop an open run; one that has ended is left as it is, and the page says so."""
+    found = get_object_or_404(Run, pk=pk)
+    if running.cancel(found):
+        messages.success(
+            request, "The run is cancelled. What is scored stays; it can go on from there."
+        )
+    else:
+        messages.warning(request, "The run had ended before. Nothing was changed.")
+    return redirect(found)
+
+
+@require_POST
+def go_on(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take up a run that was cancelled or failed; any other one is left as it is."""
+    found = get_object_or_404(Run, pk=pk)
+    if found.state in (Run.State.CANCELLED, Run.State.FAILED):
+        running.take_up(found)
+        tasks.hand_over(found)
+        messages.success(request, "The run goes on where it stopped.")
+    else:
+        messages.warning(request, "The run was neither cancelled nor did it fail.")
+    return redirect(found)
 
 
 def scores_page(request: HttpRequest, run: Run) -> Page:
@@ -92,3 +119,22 @@ def scores_page(request: HttpRequest, run: Run) -> Page:
         found += list(undefined[: PAGE + 1 - len(found)])
     shown = found[:PAGE]
     return Page(shown, before=after, after=shown[-1].pk if len(found) > PAGE else None)
+
+
+def answers_page(request: HttpRequest, run: Run) -> Page:
+    """Onset answers by id; `?after=ID` names the last one seen."""
+    after = number(request, "after")
+    rows = run.onset_answers.select_related("dialogue").prefetch_related("dialogue__forks")
+    found = list(rows.defer("turns").filter(pk__gt=after or 0).order_by("pk")[: PAGE + 1])
+    shown = found[:PAGE]
+    return Page(shown, before=after, after=shown[-1].pk if len(found) > PAGE else None)
+
+
+def sets(run: Run) -> list[tuple[str, str, list[SetDistance | None]]]:
+    """Of task 1: workflow, type, and the distance at each k (None where there is none)."""
+    if run.kind != "task1":
+        return []
+    lines: dict[tuple[str, str], dict[int, SetDistance]] = {}
+    for row in run.set_distances.select_related("workflow").order_by("workflow__name", "type", "k"):
+        lines.setdefault((row.workflow.name, row.type), {})[row.k] = row
+    return [(*names, [cells.get(k) for k in (1, 2, 3, 4)]) for names, cells in lines.items()]

@@ -1,0 +1,98 @@
+"""The results of one run as tables: all workflows first, then per workflow and per k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scoring import charts
+from scoring.models import Run, RunResult
+
+STATISTICS = {
+    "tau": "Kendall's tau",
+    "exact_recovery": "Exact recovery",
+    "fisher_p": "p, permutations combined by Fisher",
+    "order_share": "Share of pairs in order",
+    "error": "Onset error, turns",
+    "coverage": "Coverage",
+    "exact_hit": "Exact hits",
+    "conformant_error": "Onset error of conformant dialogues, turns",
+    "false_alarms": "False alarms",
+    "score": "Score",
+    "difference": "Difference from the reference",
+    "path score": "Path score",
+}
+UNITS = {"task1": "sets of forks", "comparison": "comparisons"}
+
+
+def title(statistic: str) -> str:
+    return STATISTICS.get(statistic, statistic.replace("_", " ").capitalize())
+
+
+def unit(run: Run) -> str:
+    """What a run of this kind scores, in the plural."""
+    return UNITS.get(run.kind, "dialogues")
+
+
+def results(run: Run) -> dict[str, Any]:
+    """{"tables", "folded", "ablation"} in the order the run wrote its rows; one statement."""
+    rows = list(run.results.all())
+    overall = [row for row in rows if not row.workflow and not row.k]
+    by_workflow = [row for row in rows if row.workflow and not row.k]
+    by_k = [row for row in rows if row.k and not row.workflow]
+    folded = [
+        ("Per workflow", "Workflow", grids(by_workflow, lambda row: row.workflow)),
+        ("Per fork position", "k", grids(by_k, lambda row: str(row.k))),
+    ]
+    return {
+        "tables": [table(name, group) for name, group in by_statistic(overall)],
+        "folded": [(*words, found) for *words, found in folded if found],
+        "ablation": ablation(overall),
+    }
+
+
+def by_statistic(rows: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
+    found: dict[str, list[RunResult]] = {}
+    for row in rows:
+        found.setdefault(row.statistic, []).append(row)
+    return list(found.items())
+
+
+def table(statistic: str, rows: Sequence[RunResult]) -> dict[str, Any]:
+    ends = [v for r in rows for v in (r.value, r.ci_low, r.ci_high) if v is not None]
+    low, high = charts.axis_of(statistic, ends)
+    return {
+        "statistic": title(statistic),
+        "low": low,
+        "high": high,
+        "rows": [
+            (row, charts.interval_bar(row.value, row.ci_low, row.ci_high, low, high))
+            for row in rows
+        ],
+    }
+
+
+def grids(rows: Iterable[RunResult], place: Any) -> list[dict[str, Any]]:
+    """Per statistic a grid of groups by place (workflow or k); a cell may be absent (None)."""
+    found = []
+    for statistic, members in by_statistic(rows):
+        groups = list(dict.fromkeys(row.group for row in members))
+        lines: dict[str, dict[str, RunResult]] = {}
+        for row in members:
+            lines.setdefault(place(row), {})[row.group] = row
+        found.append(
+            {
+                "statistic": title(statistic),
+                "groups": groups,
+                "lines": [(name, [line.get(g) for g in groups]) for name, line in lines.items()],
+            }
+        )
+    return found
+
+
+def ablation(rows: Iterable[RunResult]) -> list[tuple[str, float | None]]:
+    """The Score of task 3 under other weights, as (weights, Score)."""
+    for row in rows:
+        if row.statistic == "score" and row.detail.get("ablation"):
+            return list(row.detail["ablation"].items())
+    return []
