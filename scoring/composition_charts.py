@@ -43,12 +43,17 @@ def domains(rows: Sequence[WorkflowRow]) -> Figure | None:
     return Figure(
         name="domains",
         heading=f"{len(names)} domains, {len(counted)} workflows",
-        note="Conformant dialogues. Inner ring: domain. Outer ring: workflow.",
+        note="Conformant dialogues. Inner ring: domain. Outer ring: workflow. A name without room "
+        "is in the table.",
         label=f"Sunburst of {total} conformant dialogues by domain and workflow; most are of "
         f"{largest.workflow}, {largest.conformant.n}",
         drawing={
             "data": [trace],
-            "layout": {"height": 440, "margin": {"l": 4, "r": 4, "t": 4, "b": 4}},
+            "layout": {
+                "height": 440,
+                "margin": {"l": 4, "r": 4, "t": 4, "b": 4},
+                "uniformtext": {"minsize": 11, "mode": "hide"},
+            },
         },
         columns=("domain", "workflow", "conformant dialogues"),
         rows=[(row.domain, row.workflow, row.conformant.n) for row in counted],
@@ -151,11 +156,9 @@ def boxes(spreads: Sequence[Spread]) -> Figure | None:
             "hovertemplate": "%{x}, mean %{y:.2f} turns<extra></extra>",
         }
     )
-    longest = max(spreads, key=lambda spread: spread.mean)
     return Figure(
         name="spreads",
-        heading=f"{_word(longest.condition)} dialogues are the longest: {longest.mean:.1f} turns "
-        "on average",
+        heading=_medians(spreads),
         note="Turns per dialogue. Box: middle half and median. Whiskers: 5th to 95th percentile. "
         "Mark: mean. n = " + ", ".join(f"{s.condition} {s.n:,}" for s in spreads) + ".",
         label="Turns per dialogue by condition, medians "
@@ -171,8 +174,17 @@ def boxes(spreads: Sequence[Spread]) -> Figure | None:
     )
 
 
-def _word(condition: str) -> str:
-    return "Conformant" if condition == CONFORMANT else condition
+def _medians(spreads: Sequence[Spread]) -> str:
+    """The heading: the median of each side, a range where the types of forks differ."""
+    middle = {spread.condition: spread.quantiles[2] for spread in spreads}
+    own = middle.pop(CONFORMANT, None)
+    parts = [] if own is None else [f"half of the conformant dialogues have up to {own:.0f} turns"]
+    if middle:
+        low, high = min(middle.values()), max(middle.values())
+        ends = f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+        parts.append(f"half of the forks up to {ends}{'' if parts else ' turns'}")
+    text = ", ".join(parts)
+    return text[:1].upper() + text[1:]
 
 
 def around(sides: Sequence[AroundFork]) -> Figure | None:
@@ -191,6 +203,8 @@ def around(sides: Sequence[AroundFork]) -> Figure | None:
             "text": [f"{value:.1f}" for value in values],
             "textposition": "inside",
             "insidetextanchor": "middle",
+            "textangle": 0,
+            "constraintext": "none",
             "insidetextfont": {"color": "--text" if fill == "--surface" else "--surface"},
             "hovertemplate": "%{y}: %{x:.2f} turns " + word + "<extra></extra>",
         }

@@ -50,8 +50,18 @@ def fixed(value: Any, places: int = 2) -> str:
 
 
 @register.filter
-def percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+def percent(share: float | None, places: int = 0) -> str:
+    return "–" if share is None else f"{100 * share:.{places}f} %"
+
+
+@register.filter
+def shown(value: Any) -> str:
+    """A cell of a table: whole numbers with commas, others to four decimals, text as it is."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @register.filter

@@ -58,6 +58,26 @@ function draw(box) {
   });
 }
 
+// A saved figure has the ground it is drawn on, so that it can be read on any page.
+async function save(box, format) {
+  const { width, height } = box.getBoundingClientRect();
+  const layout = { ...box.layout, paper_bgcolor: token("--surface") };
+  const url = await Plotly.toImage(
+    { data: box.data, layout },
+    { format, width, height, scale: format === "png" ? 3 : 1 }
+  );
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${box.dataset.name}.${format}`;
+  link.click();
+}
+
+for (const button of document.querySelectorAll("[data-save]")) {
+  button.hidden = false;
+  const box = button.closest("figure").querySelector("[data-figure]");
+  button.addEventListener("click", () => save(box, button.dataset.save));
+}
+
 const boxes = [...document.querySelectorAll("[data-figure]")];
 boxes.forEach(draw);
 document.addEventListener("themechange", () => boxes.forEach(draw));
