@@ -186,6 +186,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 
 # "wordllama", "lexical", or the name of a registered sentence-transformers encoder.
 ENCODER = env.text("ENCODER", "wordllama")
+# How vectors are stored from now on; the revision they are kept under says which it was.
+VECTOR_PRECISION = env.one_of("VECTOR_PRECISION", "float32", ("FLOAT32", "FLOAT16")).lower()
 CHUNK_LEASE_SECONDS = env.whole("CHUNK_LEASE_SECONDS", 120, lowest=1)
 
 LOGGING = {

@@ -12,8 +12,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
-from scoring import encoders
-from scoring.embeddings import vectors_for
+from scoring.embeddings import encoder_for, vectors_for
 from scoring.encoders import Encoder
 from scoring.turn_vectors import DialogueVectors, scored_turns
 
@@ -69,13 +68,7 @@ def encoder_of(parameters: Mapping[str, Any]) -> Encoder | None:
     """
     if "encoder" not in parameters:
         return None
-    encoder = encoders.get(parameters["encoder"])
-    if encoder.revision != parameters["encoder_revision"]:
-        raise encoders.EncoderUnavailable(
-            f"The run was started with encoder {parameters['encoder_revision']}, but this worker "
-            f"has {encoder.revision}. Install the same version on all machines, or start a new run."
-        )
-    return encoder
+    return encoder_for(parameters["encoder"], parameters["encoder_revision"])
 
 
 def turns_of(dialogue_ids: Sequence[int]) -> dict[int, Turns]:

@@ -36,6 +36,7 @@ __all__ = [
     "names",
     "no_loading",
     "pull",
+    "registered",
     "registry",
     "revision_key",
     "revision_prefix",
@@ -196,7 +197,27 @@ def check(name: str) -> None:
 
 def registry() -> list[Registered]:
     """Every encoder with its revision, licence, dimension and maximum length. Loads nothing."""
-    return [_registered(name) for name in names()]
+    return [registered(name) for name in names()]
+
+
+def registered(name: str) -> Registered:
+    """The row of one encoder. UnknownEncoder for a name that is not in the registry."""
+    check(name)
+    model = sentence_encoders.MODELS.get(name)
+    if model is None:
+        made = _EMBEDDED[name]
+        source = "built in" if name == LexicalEncoder.name else f"package {name}"
+        note, here = fallback_note(name), not fallback_note(name)
+        revision = get(name).revision if here else ""
+        length = (made.max_tokens, made.max_characters)
+        return Registered(name, source, revision, made.licence, made.dim, *length, note)
+    encoder = get(name)
+    try:
+        revision, note = encoder.revision, ""
+    except EncoderUnavailable as error:
+        revision, note = "", str(error)
+    length = (encoder.max_tokens, encoder.max_characters)
+    return Registered(name, model.source, revision, model.licence, model.dim, *length, note)
 
 
 def revision_prefix(name: str) -> str:
@@ -240,24 +261,6 @@ def pull(name: str) -> str:
         return get(name).revision
     sentence_encoders.fetch(sentence_encoders.MODELS[name])
     return get(name).revision
-
-
-def _registered(name: str) -> Registered:
-    model = sentence_encoders.MODELS.get(name)
-    if model is None:
-        made = _EMBEDDED[name]
-        source = "built in" if name == LexicalEncoder.name else f"package {name}"
-        note, here = fallback_note(name), not fallback_note(name)
-        revision = get(name).revision if here else ""
-        length = (made.max_tokens, made.max_characters)
-        return Registered(name, source, revision, made.licence, made.dim, *length, note)
-    encoder = get(name)
-    try:
-        revision, note = encoder.revision, ""
-    except EncoderUnavailable as error:
-        revision, note = "", str(error)
-    length = (encoder.max_tokens, encoder.max_characters)
-    return Registered(name, model.source, revision, model.licence, model.dim, *length, note)
 
 
 def _resolved(name: str) -> str:

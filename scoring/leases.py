@@ -134,7 +134,7 @@ def sweep(*, boot: str | None = None) -> int:
     running = Chunk.objects.filter(state=Chunk.State.RUNNING).values_list("pk", "token", "attempts")
     for pk, token, attempts in list(running):
         other_boot = boot is not None and not token.startswith(f"{boot}:")
-        if pk in lapsed or other_boot or _process_ended(token):
+        if pk in lapsed or other_boot or process_ended(token):
             freed += _free(Lease(pk, token), attempts)
     return freed
 
@@ -181,7 +181,7 @@ def _renewing(lease: Lease, stop: threading.Event) -> None:
         connection.close()
 
 
-def _process_ended(token: str) -> bool:
+def process_ended(token: str) -> bool:
     """Whether the token's process ran on this host and has ended. A wrong guess costs double work
     only: completion still asks for the token."""
     host, _, rest = token.rpartition(":")[0].rpartition(".")[0].rpartition(".")

@@ -288,3 +288,19 @@ class WorkerBeat(models.Model):
 
     worker = models.CharField(max_length=200, unique=True)
     seen_at = models.DateTimeField()
+
+
+class EncodingClaim(models.Model):
+    """A text that a worker is encoding now, so that no other worker encodes it as well."""
+
+    encoder = models.CharField(max_length=200)
+    text_digest = models.BinaryField(max_length=32)
+    token = models.CharField(max_length=80, db_index=True)
+    claimed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["encoder", "text_digest"], name="one_claim_per_encoder_and_text"
+            ),
+        ]

@@ -22,6 +22,7 @@ from benchmark.records import digest_of
 from dialfork_site import __version__
 from scoring import corpora as reading
 from scoring import encoders, fork_distances, leases, turn_surprisals
+from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
     DialogueScore,
@@ -226,7 +227,7 @@ def progress(run: Run) -> dict[str, Any]:
 def _encoder_parameters(name: str | None) -> dict[str, str]:
     if not name:
         return {}
-    encoder = encoders.get(name)
+    encoder = encoder_for(name)
     found = {"encoder": encoder.name, "encoder_revision": encoder.revision}
     note = encoders.fallback_note(name)
     return {**found, "encoder_note": note} if note else found
