@@ -4,15 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
+from rest_framework import serializers, status
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.pagination import CursorPagination
+from rest_framework.parsers import JSONParser
 
 DEFINED, UNDEFINED = "defined", "undefined"
+# A body that starts a run has some hundred bytes.
+LONGEST_BODY = 64 * 1024
 Parser = Callable[[str], Any]
+
+
+class BodyTooLong(APIException):
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_detail = f"The body is longer than {LONGEST_BODY // 1024} KB."
+    default_code = "body_too_long"
+
+
+class ShortJSONParser(JSONParser):
+    """JSON of at most 64 KB; what Python cannot read (nested too deeply) is a refusal too."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        body = stream.read(LONGEST_BODY + 1)
+        if len(body) > LONGEST_BODY:
+            raise BodyTooLong
+        try:
+            return super().parse(BytesIO(body), media_type, parser_context)
+        except RecursionError as error:
+            raise ParseError("The JSON is nested too deeply.") from error
 
 
 class KeysetPages(CursorPagination):

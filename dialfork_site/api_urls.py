@@ -8,10 +8,10 @@ from scoring import api as scoring_api
 app_name = "api"
 
 
-def pages(name: str, viewset: type) -> list:
-    """A list and a detail path of a read-only viewset."""
+def pages(name: str, viewset: type, **verbs: str) -> list:
+    """A list and a detail path of a viewset; `verbs` are what the list answers besides GET."""
     return [
-        path(f"{name}/", viewset.as_view({"get": "list"}), name=f"{name}-list"),
+        path(f"{name}/", viewset.as_view({"get": "list", **verbs}), name=f"{name}-list"),
         path(
             f"{name}/<{'slug:slug' if name == 'corpora' else 'int:pk'}>/",
             viewset.as_view({"get": "retrieve"}),
@@ -28,6 +28,14 @@ urlpatterns = [
     *pages("dialogues", benchmark_api.DialogueViewSet),
     *pages("forks", benchmark_api.ForkViewSet),
     *pages("trajectories", benchmark_api.TrajectoryViewSet),
-    *pages("runs", scoring_api.RunViewSet),
+    *pages("runs", scoring_api.RunViewSet, post="create"),
+    # The same without the slash: a POST cannot be redirected.
+    path(
+        "runs",
+        scoring_api.RunViewSet.as_view({"get": "list", "post": "create"}, schema=None),
+        name="runs-without-slash",
+    ),
     path("runs/<int:pk>/scores/", scoring_api.ScoreList.as_view(), name="run-scores"),
+    path("runs/<int:pk>/sets/", scoring_api.SetDistanceList.as_view(), name="run-sets"),
+    path("runs/<int:pk>/onsets/", scoring_api.OnsetAnswerList.as_view(), name="run-onsets"),
 ]

@@ -1,13 +1,56 @@
-"""Runs, their results and their scores as JSON."""
+"""Runs, their results, scores and onset answers as JSON; and what may be asked for."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from dialfork_site.api_parts import UndefinedMixin, finite
-from scoring.models import DialogueScore, Run, RunResult
+from scoring.models import DialogueScore, OnsetAnswer, Run, RunResult, SetDistance
+from scoring.views.starting import KIND_LABELS, storable
+
+MOST_CORPORA = 20
+MOST_PARAMETERS = 40
+NOT_STORABLE = (
+    "It holds a NUL character, half of a surrogate pair, a number beyond 64 bits, or lists in "
+    "lists in lists."
+)
+
+
+@extend_schema_field({"type": "object", "additionalProperties": {}})
+class ParametersField(serializers.DictField):
+    """Names and values of parameters, as JSON has them."""
+
+
+class RunRequestSerializer(serializers.Serializer):
+    """A run somebody asks for: the kind, the corpora by slug, and the parameters that are not the
+    defaults ("method", "encoder", settings of the method, "bootstrap_seed")."""
+
+    kind = serializers.ChoiceField(choices=list(KIND_LABELS))
+    corpora = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MOST_CORPORA
+    )
+    parameters = ParametersField(default=dict)
+
+    def validate_parameters(self, given: dict[str, Any]) -> dict[str, Any]:
+        if len(given) > MOST_PARAMETERS:
+            raise serializers.ValidationError(f"At most {MOST_PARAMETERS} parameters are allowed.")
+        if not storable(given):
+            raise serializers.ValidationError(NOT_STORABLE)
+        if not isinstance(given.get("encoder", ""), str):
+            raise serializers.ValidationError("encoder must be a text.")
+        return given
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            known = ", ".join(self.fields)
+            raise serializers.ValidationError(
+                {name[:60]: [f"This field does not exist; there are {known}."] for name in unknown}
+            )
+        return data
 
 
 class RunSerializer(serializers.ModelSerializer):
@@ -23,6 +66,7 @@ class RunSerializer(serializers.ModelSerializer):
             "corpus",
             "parameters",
             "digest",
+            "code_version",
             "state",
             "failure",
             "created_at",
@@ -37,7 +81,19 @@ class ResultSerializer(UndefinedMixin, serializers.ModelSerializer):
 
     class Meta:
         model = RunResult
-        fields = ["statistic", "group", "value", "status", "reason", "n", "skipped", "ci"]
+        fields = [
+            "statistic",
+            "group",
+            "workflow",
+            "k",
+            "value",
+            "status",
+            "reason",
+            "n",
+            "skipped",
+            "ci",
+            "detail",
+        ]
 
     def get_ci(self, row: Any) -> list[float] | None:
         low, high = finite(row.ci_low), finite(row.ci_high)
@@ -59,3 +115,23 @@ class ScoreSerializer(UndefinedMixin, serializers.ModelSerializer):
     class Meta:
         model = DialogueScore
         fields = ["dialogue", "external_id", "value", "status", "reason", "detail", "turns"]
+
+
+class SetDistanceSerializer(UndefinedMixin, serializers.ModelSerializer):
+    workflow = serializers.CharField(source="workflow.name")
+
+    class Meta:
+        model = SetDistance
+        fields = ["workflow", "type", "k", "value", "status", "reason", "detail"]
+
+
+class OnsetAnswerSerializer(serializers.ModelSerializer):
+    """`turn` is the number of the first alarm among all turns; null with an empty reason means no
+    alarm, null with a reason that the dialogue could not be judged."""
+
+    dialogue = serializers.IntegerField(source="dialogue_id")
+    external_id = serializers.CharField(source="dialogue.external_id")
+
+    class Meta:
+        model = OnsetAnswer
+        fields = ["dialogue", "external_id", "turn", "reason", "detail", "turns"]

@@ -1,4 +1,4 @@
-"""The read-only API: closed to annotators, strict JSON, constant cost, a schema that is valid."""
+"""The API: closed to annotators, strict JSON, constant cost, a valid schema; runs are started."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from openapi_spec_validator import validate
 
+from scoring.methods import METHODS
 from scoring.models import DialogueScore, Run, RunResult
 from scoring.serializers import ScoreSerializer
 from tests.small import make_corpus, make_trajectory
@@ -54,8 +55,10 @@ def test_anonymous_people_are_refused_and_annotators_find_nothing(client, annota
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_nothing_can_be_written(signed_in, name):
+def test_nothing_but_a_run_can_be_written(signed_in, name):
     for verb in ("post", "put", "patch", "delete"):
+        if (name, verb) == ("runs", "post"):
+            continue
         refused = getattr(signed_in, verb)(f"/api/{name}/", "{}", content_type="application/json")
         assert refused.status_code == 405, verb
 
@@ -71,8 +74,12 @@ def test_the_schema_is_valid_and_names_every_list(signed_in, db):
     schema = json.loads(page.content)
     validate(schema)
     assert {f"/api/{name}/" for name in LISTS} <= set(schema["paths"])
-    verbs = {verb for path in schema["paths"].values() for verb in path}
-    assert verbs == {"get"}
+    verbs = {(verb, path) for path, verbs in schema["paths"].items() for verb in verbs}
+    assert {each for each in verbs if each[0] != "get"} == {("post", "/api/runs/")}
+    described = schema["paths"]["/api/runs/"]["post"]["description"]
+    for kind, methods in METHODS.items():
+        assert f"**{kind}**" in described
+        assert all(f"`{name}`" in described for name in methods)
 
 
 def test_the_schema_is_made_without_a_warning(signed_in, db, capfd):

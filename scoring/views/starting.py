@@ -46,6 +46,9 @@ class Started:
 
 def start(wanted: Wanted, by: Any) -> Started:
     """Start the run or find the one there is, and tell the workers. Raises as `runs.start`."""
+    if wanted.kind == "surprisal":
+        for setting in (*SURPRISAL.settings, BOOTSTRAP_SEED):
+            setting.checked(wanted.parameters.get(setting.name, setting.default))
     newest = Run.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     run = runs.start(wanted.kind, wanted.corpora, wanted.parameters, by)
     tasks.hand_over(run)
