@@ -1,0 +1,242 @@
+"""N-gram detectors of the first off-track turn, over whole corpora and turn by turn.
+
+Nodes and counts come from conformant training dialogues. An assistant turn is suspicious when the
+move to its node is improbable (IT), or when surprisal rises at it (SS); with node confidence the
+probability is multiplied by how clearly the turn belongs to its node (DialFork, task 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark.records import ASSISTANT, USER
+from scoring import conformal, flow_graphs
+from scoring.coded_ngrams import CodedNGram, Codes, fit_coded, places_of
+from scoring.detectors import IT, SS, WatchedTurn, readings
+from scoring.flow_graphs import TEMPERATURE, THRESHOLD, FlowGraph
+from scoring.left_out_nodes import left_out
+from scoring.ngrams import NGram, fit_ngram
+from scoring.onset_methods import ObservedTurn, Suspicion
+from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread
+
+IN_SAMPLE, LEAVE_ONE_OUT = "in_sample", "leave_one_out"
+ORDERS = (2, 3, 6, 10)
+# Sums in another order differ in the last places; what is equal by rights must compare as equal.
+DECIMALS = 9
+Dialogue = Sequence[ObservedTurn]
+
+
+@dataclass(frozen=True, eq=False)
+class NGramDetector:
+    """A fitted detector. Values are -p ("IT") or the rise of -ln p ("SS"), to nine decimals.
+
+    A turn whose role has no node in the graph is passed over, and with "SS" the first turn of a
+    dialogue has no rise. `calibration` holds the largest value of each training dialogue that has
+    one. `form` says how it came about: "in_sample" (thresholds are percentiles, interpolated, as in
+    DialFork) or "leave_one_out" (thresholds by conformal rank).
+    """
+
+    graph: FlowGraph
+    kind: str
+    order: int = 6
+    node_confidence: bool = False
+    form: str = LEAVE_ONE_OUT
+    calibration: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in (IT, SS):
+            raise ValueError(f"kind is {self.kind!r}; it must be {IT!r} or {SS!r}")
+        if self.form not in (IN_SAMPLE, LEAVE_ONE_OUT):
+            raise ValueError(
+                f"calibration is {self.form!r}; it must be {IN_SAMPLE!r} or {LEAVE_ONE_OUT!r}"
+            )
+
+    def cut(self, alpha: float) -> float | None:
+        """The value above which a turn is an alarm; None with too few training dialogues.
+
+        In sample: the 100(1 - alpha)th percentile of `calibration`, alpha = .05 in DialFork. Left
+        out: the ceil((n + 1)(1 - alpha))-th smallest.
+        """
+        if self.form == LEAVE_ONE_OUT or not self.calibration:
+            return conformal.cut(self.calibration, alpha)
+        return float(np.percentile(self.calibration, 100 * (1 - alpha)))
+
+    def watch(self, turns: Iterable[ObservedTurn]) -> Iterator[Suspicion]:
+        """The value of each judged turn, before the next turn is read."""
+        seen = readings(self._model, self._placed(turns), node_confidence=self.node_confidence)
+        for reading in seen:
+            value = -reading.probability if self.kind == IT else reading.rise
+            if reading.turn.judged and value is not None:
+                yield Suspicion(reading.turn.number, float(_rounded(np.float64(value))))
+
+    def watch_all(self, dialogues: Sequence[Dialogue]) -> list[list[Suspicion]]:
+        """As `watch` for each dialogue, in a few array operations for all.
+
+        Each distinct text is placed once: a text must have one vector.
+        """
+        turns = [turn for dialogue in dialogues for turn in dialogue]
+        owners = np.repeat(np.arange(len(dialogues)), [len(dialogue) for dialogue in dialogues])
+        distinct: dict[tuple[str, str], int] = {}
+        firsts: list[ObservedTurn] = []
+        index = np.empty(len(turns), dtype=np.int64)
+        for i, turn in enumerate(turns):
+            key = (turn.role, turn.text)
+            at = distinct.get(key)
+            if at is None:
+                at = distinct[key] = len(firsts)
+                firsts.append(turn)
+            index[i] = at
+        roles = np.array([turn.role for turn in firsts])
+        vectors = np.stack([turn.vector for turn in firsts]) if firsts else np.zeros((0, 1))
+        codes, confidence = self.nodes_of(roles, vectors)
+        placed = np.flatnonzero(codes[index] >= 0)
+        index, owners = index[placed], owners[placed]
+        lengths = np.bincount(owners, minlength=len(dialogues))
+        values = self.values(codes[index], confidence[index], lengths)
+        found: list[list[Suspicion]] = [[] for _ in dialogues]
+        judged = np.flatnonzero((roles[index] == ASSISTANT) & ~np.isnan(values))
+        rows = zip(
+            owners[judged].tolist(), placed[judged].tolist(), values[judged].tolist(), strict=True
+        )
+        for owner, at, value in rows:
+            found[owner].append(Suspicion(turns[at].number, value))
+        return found
+
+    def nodes_of(
+        self, roles: NDArray[np.str_], vectors: NDArray[np.floating]
+    ) -> tuple[Codes, Floats]:
+        """Node code (-1: the role has none) and confidence of turns, shapes (n,) from (n, d)."""
+        codes = np.full(len(roles), -1, dtype=np.int64)
+        confidence = np.ones(len(roles))
+        for role, nodes in self._codes_of_role.items():
+            places = np.flatnonzero(roles == role)
+            if not len(places):
+                continue
+            with one_thread():
+                likeness = cosines(vectors[places], self.graph.vectors[role])
+            best = likeness.argmax(axis=1)
+            codes[places] = nodes[best]
+            if self.node_confidence:
+                above = likeness - np.take_along_axis(likeness, best[:, None], axis=1)
+                confidence[places] = 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
+        return codes, confidence
+
+    def values(self, codes: Codes, confidence: Floats, lengths: Sequence[int] | Codes) -> Floats:
+        """The value of every turn (user turns too), of dialogues laid end to end; shape (n,).
+
+        NaN where there is no rise. `lengths` are the turns of each dialogue.
+        """
+        return _values(self._coded, self.kind, self.node_confidence, codes, confidence, lengths)
+
+    def _placed(self, turns: Iterable[ObservedTurn]) -> Iterator[WatchedTurn]:
+        for turn in turns:
+            node = flow_graphs.assign(self.graph, [turn.role], np.asarray(turn.vector)[None])[0]
+            if node:
+                judged = turn.role == ASSISTANT
+                yield WatchedTurn(turn.number, node.node, judged, node.confidence)
+
+    @cached_property
+    def _model(self) -> NGram:
+        return fit_ngram(self.graph.paths, order=self.order, nodes=len(self.graph.nodes))
+
+    @cached_property
+    def _coded(self) -> CodedNGram:
+        code = self._code
+        paths = [np.array([code[node] for node in path], np.int64) for path in self.graph.paths]
+        return fit_coded(paths, order=self.order, nodes=len(code))
+
+    @cached_property
+    def _code(self) -> dict[str, int]:
+        return {node.name: i for i, node in enumerate(self.graph.nodes)}
+
+    @cached_property
+    def _codes_of_role(self) -> dict[str, Codes]:
+        return {
+            role: np.array([self._code[node.name] for node in self.graph.of_role(role)])
+            for role in (USER, ASSISTANT)
+            if role in self.graph.vectors
+        }
+
+
+def fit(
+    train: Sequence[Dialogue],
+    *,
+    kind: str,
+    order: int = 6,
+    node_confidence: bool = False,
+    calibration: str = LEAVE_ONE_OUT,
+    threshold: float = THRESHOLD,
+) -> NGramDetector:
+    """The detector of conformant training dialogues (their scored turns only).
+
+    With "leave_one_out" each training dialogue is scored by nodes, counts and confidence made
+    without it. Nothing to fit on, or no judged turn, gives a detector that never alarms. Raises
+    ValueError for an unknown `kind` or `calibration`, an order below 1, or a threshold outside
+    (0, 2].
+    """
+    dialogues = [
+        DialogueVectors(
+            tuple(turn.role for turn in turns),
+            tuple(turn.text for turn in turns),
+            np.stack([turn.vector for turn in turns]) if turns else np.zeros((0, 1)),
+        )
+        for turns in train
+    ]
+    graph = flow_graphs.fit(dialogues, threshold=threshold)
+    detector = NGramDetector(graph, kind, order, node_confidence, calibration)
+    if calibration == IN_SAMPLE:
+        seen = detector.watch_all(train)
+        largest = [max(value for _, value in row) for row in seen if row]
+    else:
+        largest = left_out_values(dialogues, detector, threshold=threshold)
+    return replace(detector, calibration=tuple(largest))
+
+
+def left_out_values(
+    dialogues: Sequence[DialogueVectors], like: NGramDetector, *, threshold: float = THRESHOLD
+) -> list[float]:
+    """The largest value of each dialogue under a detector `like` this one, made of the others.
+
+    Dialogues without a judged turn are skipped, as they can never alarm.
+    """
+    found = []
+    for one in left_out(dialogues, threshold=threshold):
+        model = fit_coded(one.paths, order=like.order, nodes=one.nodes)
+        confidence = one.confidence
+        lengths = [len(one.codes)]
+        values = _values(model, like.kind, like.node_confidence, one.codes, confidence, lengths)
+        judged = values[one.judged & ~np.isnan(values)]
+        if len(judged):
+            found.append(float(judged.max()))
+    return found
+
+
+def _values(
+    model: CodedNGram,
+    kind: str,
+    node_confidence: bool,
+    codes: Codes,
+    confidence: Floats,
+    lengths: Sequence[int] | Codes,
+) -> Floats:
+    places = places_of(lengths)
+    probability = model.probabilities(codes, places)
+    if node_confidence:
+        probability = probability * confidence
+    if kind == IT:
+        return _rounded(-probability)
+    surprisal = -np.log(probability)
+    rises = np.full(len(surprisal), np.nan)
+    rises[1:] = np.diff(surprisal)
+    rises[places == 0] = np.nan
+    return _rounded(rises)
+
+
+def _rounded(values: Floats) -> Floats:
+    # Adding zero turns -0.0 into 0.0.
+    return np.round(values, DECIMALS) + 0.0
