@@ -72,8 +72,6 @@ def test_all_dialogues_together_give_what_each_gives_turn_by_turn(train, new, ki
         assert [number for number, _ in alone] == [number for number, _ in found]
         expected = pytest.approx([value for _, value in found], abs=1e-8)
         assert [value for _, value in alone] == expected
-            [value for _, value in found], abs=1e-8
-        )
 
 
 @settings(max_examples=30)
