@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -11,28 +12,48 @@ from django.db import OperationalError
 from tqdm import tqdm
 
 from benchmark.models import Corpus
-from scoring import encoders, fork_distances, runs, tasks, turn_surprisals
-from scoring.dialogue_distances import METHODS
+from scoring import encoders, runs, tasks
+from scoring.methods import METHODS
 from scoring.models import Run, RunResult
-
-TASKS = {"2": fork_distances.KIND, "turns": turn_surprisals.KIND}
+from scoring.views.asking import KINDS, Asked, comparisons, wanted
+from scoring.views.starting import Wanted
 
 
 class Command(BaseCommand):
     help = (
-        "Score a corpus in the foreground: the distance of its forks from their sources with "
-        "Kendall's tau per type (--task 2), or the surprisal of every turn (--task turns). "
-        "A run that was interrupted goes on where it stopped; a finished one is shown again."
+        "Score a corpus in the foreground: sets of forks against conformant sets (--task 1), forks "
+        "against their sources (--task 2), the first off-track turn (--task 3), the surprisal of "
+        "every turn (--task turns), or everything (--all). A run that was interrupted goes on "
+        "where it stopped; a finished one is shown again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", help="the corpus; for task 2 the one that holds the forks")
-        parser.add_argument("--task", choices=sorted(TASKS), default="2")
-        parser.add_argument("--encoder", help=f"one of: {', '.join(encoders.names())}")
-        parser.add_argument("--method", help=f"for task 2, one of: {', '.join(METHODS)}")
+        names = "; ".join(f"task {kind[-1]}: {', '.join(METHODS[kind])}" for kind in METHODS)
+        parser.add_argument("slug", help="the corpus; for the tasks the one that holds the forks")
+        parser.add_argument("--task", choices=list(KINDS), help="2 where nothing else is said")
+        parser.add_argument(
+            "--encoder",
+            action="append",
+            help=f"one of: {', '.join(encoders.names())}; may be given several times",
+        )
+        parser.add_argument("--method", action="append", help=f"several times too. {names}")
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="all methods, of --task or of all three tasks, and a comparison for each task",
+        )
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a setting of the methods that have it; docs/scoring.md lists them",
+        )
         parser.add_argument("--matching", choices=["greedy", "assignment"], help="of flow_score")
         parser.add_argument("--same-role", action="store_true", default=None, help="of flow_score")
-        parser.add_argument("--seed", type=int, help="of the intervals and of method random")
+        parser.add_argument(
+            "--seed", type=int, help="of the intervals and of the methods that draw"
+        )
         parser.add_argument("--threshold", type=float, help="of the flow graph's clusters")
         parser.add_argument(
             "--chunk-size",
@@ -43,7 +64,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--background",
             action="store_true",
-            help="leave the run to the workers; its page shows the progress",
+            help="leave the runs to the workers; their pages show the progress",
         )
         parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
 
@@ -57,16 +78,7 @@ class Command(BaseCommand):
         if (options["seed"] or 0) < 0:
             raise CommandError("--seed must be 0 or more")
         try:
-            run = runs.start(
-                TASKS[options["task"]],
-                [corpus],
-                _parameters(options),
-                chunk_dialogues=options["chunk_size"],
-            )
-            if options["background"]:
-                self._hand_over(run)
-            else:
-                self._work(run)
+            done = self._score(corpus, options)
         except (ValueError, encoders.EncoderUnavailable, runs.RunFailed) as error:
             raise CommandError(str(error)) from error
         except OperationalError as error:
@@ -74,7 +86,34 @@ class Command(BaseCommand):
                 f"The database did not answer ({error}). Call the command again: it goes on where "
                 "it stopped."
             ) from error
-        self._report(run, options)
+        self._report(done, options)
+
+    def _score(self, corpus: Corpus, options: dict[str, Any]) -> list[Run]:
+        asked = list(wanted(corpus, Asked.from_options(options, settings.ENCODER)))
+        several = len(asked) > 1 or options["all"]
+        found = [self._one(each, options, several) for each in asked]
+        if options["all"] and not options["background"]:
+            for each in comparisons(corpus, found):
+                found.append(self._one(each, options, several))
+        return found
+
+    def _one(self, asked: Wanted, options: dict[str, Any], several: bool) -> Run:
+        begin = time.monotonic()
+        run = runs.start(
+            asked.kind, asked.corpora, asked.parameters, chunk_dialogues=options["chunk_size"]
+        )
+        if options["background"]:
+            self._hand_over(run)
+            return run
+        known = run.state == Run.State.DONE
+        if several:
+            self.stdout.write(f"{_title(run)} … ", ending="")
+            self.stdout.flush()
+        self._work(run)
+        if several:
+            took = "there already" if known else f"{time.monotonic() - begin:.1f} s"
+            self.stdout.write(f"run {run.pk}, {took}")
+        return run
 
     def _work(self, run: Run) -> None:
         now = runs.progress(run)
@@ -86,53 +125,48 @@ class Command(BaseCommand):
             unit=" dialogues",
             desc=f"run {run.pk}",
             disable=not sys.stderr.isatty(),
+            leave=False,
         ) as bar:
             runs.work_through(run, bar.update)
 
     def _hand_over(self, run: Run) -> None:
         # A queue in memory belongs to the serving process: its sweep finds the waiting parts.
         if not settings.CELERY_BROKER_URL.startswith("memory"):
-            tasks.plan_run.delay(run.pk)
+            tasks.hand_over(run)
         self.stdout.write(
             f"Run {run.pk} waits for a worker; a serving process takes it up within a minute. "
             f"Progress: {settings.PUBLIC_URL}{run.get_absolute_url()}"
         )
 
-    def _report(self, run: Run, options: dict[str, Any]) -> None:
-        rows = [_row(result) for result in run.results.order_by("pk")]
+    def _report(self, done: list[Run], options: dict[str, Any]) -> None:
+        found = [_described(run) for run in done]
         if options["json"]:
-            found = {
-                "run": run.pk,
-                "task": 2 if options["task"] == "2" else options["task"],
-                "method": run.parameters["method"],
-                "encoder": run.parameters.get("encoder"),
-                "rows": rows,
-            }
-            self.stdout.write(json.dumps(found, allow_nan=False))
+            one = found[0] if len(found) == 1 and not options["all"] else {"runs": found}
+            self.stdout.write(json.dumps(one, allow_nan=False))
             return
-        self.stdout.write(f"Run {run.pk}: {run.parameters['method']}, {_encoder_words(run)}")
-        for row in rows:
-            self.stdout.write(_line(row))
+        for run, described in zip(done, found, strict=True):
+            self.stdout.write(f"Run {run.pk}: {_title(run)}")
+            for row in described["rows"]:
+                self.stdout.write(_line(row))
 
 
-def _parameters(options: dict[str, Any]) -> dict[str, Any]:
-    task2 = options["task"] == "2"
-    method = options["method"] or ("flow_score" if task2 else None)
-    given: dict[str, Any] = {
-        "encoder": options["encoder"] or settings.ENCODER,
-        "method": method if task2 else None,
-        "matching": options["matching"],
-        "same_role": options["same_role"],
-        "threshold": options["threshold"],
-        "bootstrap_seed": options["seed"],
-        "seed": options["seed"] if method == "random" else None,
+def _described(run: Run) -> dict[str, Any]:
+    """A run as JSON values: rows over all workflows, `statistic` where there are several."""
+    results = list(run.results.filter(workflow="", k=0).order_by("pk"))
+    several = len({result.statistic for result in results}) > 1
+    return {
+        "run": run.pk,
+        "task": int(run.kind[-1]) if run.kind in METHODS else _TASK_NAMES.get(run.kind, run.kind),
+        "method": run.parameters.get("method"),
+        "encoder": run.parameters.get("encoder"),
+        "rows": [_row(result, several) for result in results],
     }
-    if not task2 and options["method"] not in (None, turn_surprisals.KIND):
-        raise CommandError("--task turns has the one method surprisal")
-    return {name: value for name, value in given.items() if value is not None}
 
 
-def _row(result: RunResult) -> dict[str, Any]:
+_TASK_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def _row(result: RunResult, several: bool) -> dict[str, Any]:
     interval = None if result.ci_low is None else [result.ci_low, result.ci_high]
     row = {
         "type": result.group,
@@ -141,15 +175,24 @@ def _row(result: RunResult) -> dict[str, Any]:
         "skipped": result.skipped,
         "ci": interval,
     }
+    if several:
+        row["statistic"] = result.statistic
     return row | ({"reason": result.reason} if result.reason else {})
 
 
 def _line(row: dict[str, Any]) -> str:
     value = row["reason"] if row["value"] is None else f"{row['value']:.3f}"
     interval = f" [{row['ci'][0]:.3f}, {row['ci'][1]:.3f}]" if row["ci"] else ""
-    return f"  {row['type']:<24} {value}{interval}  n={row['n']}  skipped={row['skipped']}"
+    name = f"{row['statistic']} {row['type']}" if "statistic" in row else row["type"]
+    return f"  {name:<32} {value}{interval}  n={row['n']}  skipped={row['skipped']}"
 
 
-def _encoder_words(run: Run) -> str:
-    name = run.parameters.get("encoder_revision")
-    return f"encoder {name}" if name else "no encoder"
+def _title(run: Run) -> str:
+    """Kind, method and encoder of a run, in words."""
+    task = f"task {run.kind[-1]}" if run.kind in METHODS else run.kind
+    name = run.parameters.get("method")
+    revision = run.parameters.get("encoder_revision")
+    words = [task, name if name != run.kind else None]
+    return ", ".join(
+        [w for w in words if w] + [f"encoder {revision}" if revision else "no encoder"]
+    )
