@@ -111,10 +111,10 @@ def _greedy(pairs: Pairs, same_role: bool) -> Matched:
         if same_role:
             likeness = np.where(_role_mask(pairs, block), likeness, -np.inf)
         places += block.places
-        of_forks.append(np.maximum.reduce(likeness, axis=0))
-        of_source.append(np.maximum.reduceat(likeness, block.starts, axis=1).T.ravel())
+        of_forks.append(np.maximum.reduce(likeness, axis=1))
+        of_source.append(np.maximum.reduceat(likeness, block.starts, axis=0).ravel())
         lengths.append(block.lengths)
-        sizes.append(np.full(len(block.places), len(likeness)))
+        sizes.append(np.full(len(block.places), likeness.shape[1]))
     return places, _means(of_forks, lengths), _means(of_source, sizes)
 
 
@@ -122,7 +122,7 @@ def _means(maxima: list[Floats], lengths: list[NDArray[np.intp]]) -> Floats:
     """Means of consecutive stretches of the maxima."""
     if not maxima:
         return np.zeros(0)
-    values = snapped(np.concatenate(maxima).astype(np.float64))
+    values = snapped(np.concatenate(maxima))
     # A turn without a partner of its role counts 0.
     values[np.isneginf(values)] = 0.0
     sizes = np.concatenate(lengths)
@@ -138,17 +138,17 @@ def _assigned(pairs: Pairs, same_role: bool) -> Matched:
         if same_role:
             likeness = np.where(_role_mask(pairs, block), likeness, 0.0)
         for place, start, length in zip(block.places, block.starts, block.lengths, strict=True):
-            part = likeness[:, start : start + length]
+            part = likeness[start : start + length]
             total = float(part[linear_sum_assignment(part, maximize=True)].sum())
             places.append(place)
             precisions.append(total / length)
-            recalls.append(total / len(part))
+            recalls.append(total / part.shape[1])
     return places, np.array(precisions), np.array(recalls)
 
 
 def _role_mask(pairs: Pairs, block: Block) -> NDArray[np.bool_]:
-    rows = np.array(pairs[block.places[0]][0].roles, dtype=object)
-    columns = np.array([role for i in block.places for role in pairs[i][1].roles], dtype=object)
+    columns = np.array(pairs[block.places[0]][0].roles, dtype=object)
+    rows = np.array([role for i in block.places for role in pairs[i][1].roles], dtype=object)
     return rows[:, None] == columns[None, :]
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from scoring.estimates import Estimate, undefined
 
-SAME_DECIMALS = 6
+SAME_DECIMALS = 9
 
 
 def kendall_tau_b(x: Sequence[float | None], y: Sequence[float | None]) -> Estimate:
@@ -34,8 +34,8 @@ def kendall_tau_b(x: Sequence[float | None], y: Sequence[float | None]) -> Estim
 def order_taus(distances: ArrayLike) -> NDArray[np.float64]:
     """Tau-b of each row against falling order: shape (units, K) to shape (units,).
 
-    Distances equal to six decimals are tied. A constant row gives 0, not "undefined": a method that
-    cannot order the forks earns nothing (the one exception to the rule for undefined values).
+    Distances equal to nine decimals are tied. A constant row gives 0, not "undefined": a method
+    that cannot order the forks earns nothing (the one exception to the rule for undefined values).
     """
     rows = np.round(np.asarray(distances, dtype=np.float64), SAME_DECIMALS)
     if rows.ndim != 2 or not np.isfinite(rows).all():
@@ -48,7 +48,7 @@ def order_taus(distances: ArrayLike) -> NDArray[np.float64]:
 
 
 def exact_recovery(distances: ArrayLike) -> Estimate:
-    """Share of rows that fall strictly (chance: 1 / K!); distances tied to six decimals do not."""
+    """Share of rows that fall strictly (chance: 1 / K!); distances tied to nine decimals do not."""
     rows = np.round(np.asarray(distances, dtype=np.float64), SAME_DECIMALS)
     if not len(rows):
         return undefined("no_observations")

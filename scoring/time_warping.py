@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.turn_vectors import (
-    DialogueVectors,
-    Distance,
-    Floats,
-    Pair,
-    Pairs,
-    one_thread,
-    similarity_blocks,
-    snapped,
-)
-
-MAX_CELLS = 2_000_000
+from scoring.turn_grids import Grid, diagonals, grids
+from scoring.turn_vectors import DialogueVectors, Distance, Floats, Pair, Pairs
 
 
 def flow_dtw(a: DialogueVectors, b: DialogueVectors) -> Distance:
@@ -27,25 +16,26 @@ def flow_dtw(a: DialogueVectors, b: DialogueVectors) -> Distance:
     from 0. Dividing by n + m keeps the value independent of which of several best paths is taken.
     Two empty dialogues: 0; one empty: undefined.
     """
-    if not (len(a.roles) and len(b.roles)):
-        return _empty_dtw((a, b))
-    costs = 1.0 - snapped(next(similarity_blocks([(a, b)])).cosines)
-    total = _accumulated(costs[None])[0]
-    raw = float(total[-1, -1])
-    path = _path_back(total)
-    return Distance(raw / sum(costs.shape), detail={"raw": raw, "path": path})
+    return dtw_path_pairs([(a, b)])[0]
 
 
 def dtw_pairs(pairs: Pairs) -> list[Distance]:
     """`flow_dtw` of many pairs, without the paths."""
     found = [_empty_dtw(pair) for pair in pairs]
-    with one_thread():
-        blocks = list(_dtw_costs(pairs))
-    # Like sizes together: less padding.
-    blocks.sort(key=lambda item: item[1].shape)
-    for group in _capped(blocks):
-        for place, raw, size in _warp(group):
-            found[place] = Distance(raw / size, detail={"raw": raw})
+    for grid in grids(pairs):
+        _measured(found, grid, accumulated(1.0 - grid.cosines))
+    return found
+
+
+def dtw_path_pairs(pairs: Pairs) -> list[Distance]:
+    """`flow_dtw` of many pairs, with the paths."""
+    found = [_empty_dtw(pair) for pair in pairs]
+    for grid in grids(pairs):
+        total = accumulated(1.0 - grid.cosines)
+        _measured(found, grid, total)
+        paths = _paths_back(total, grid.rows, grid.columns)
+        for place, path in zip(grid.places.tolist(), paths, strict=True):
+            found[place] = found[place]._replace(detail={**found[place].detail, "path": path})
     return found
 
 
@@ -55,62 +45,57 @@ def _empty_dtw(pair: Pair) -> Distance:
     return Distance(0.0, detail={"raw": 0.0})
 
 
-def _dtw_costs(pairs: Pairs) -> Iterator[tuple[int, Floats]]:
-    for block in similarity_blocks(pairs):
-        costs = 1.0 - snapped(block.cosines)
-        for place, start, length in zip(block.places, block.starts, block.lengths, strict=True):
-            yield place, costs[:, start : start + length]
+def _measured(found: list[Distance], grid: Grid, total: Floats) -> None:
+    raw = total[grid.rows, grid.columns, np.arange(len(grid.places))]
+    values = raw / (grid.rows + grid.columns)
+    for place, value, sum_ in zip(grid.places.tolist(), values.tolist(), raw.tolist(), strict=True):
+        found[place] = Distance(value, detail={"raw": sum_})
 
 
-def _capped(blocks: list[tuple[int, Floats]]) -> Iterator[list[tuple[int, Floats]]]:
-    group: list[tuple[int, Floats]] = []
-    rows = columns = 0
-    for item in blocks:
-        rows, columns = max(rows, item[1].shape[0]), max(columns, item[1].shape[1])
-        if group and (len(group) + 1) * rows * (rows + columns) > MAX_CELLS:
-            yield group
-            group, (rows, columns) = [], item[1].shape
-        group.append(item)
-    if group:
-        yield group
-
-
-def _warp(group: list[tuple[int, Floats]]) -> Iterator[tuple[int, float, int]]:
-    rows = max(cost.shape[0] for _, cost in group)
-    columns = max(cost.shape[1] for _, cost in group)
-    padded = np.zeros((len(group), rows, columns))
-    for i, (_, cost) in enumerate(group):
-        padded[i, : cost.shape[0], : cost.shape[1]] = cost
-    total = _accumulated(padded)
-    for i, (place, cost) in enumerate(group):
-        n, m = cost.shape
-        yield place, float(total[i, n - 1, m - 1]), n + m
-
-
-def _accumulated(costs: Floats) -> Floats:
-    """Least cost of a path to each cell, shape (B, n, m); one step per anti-diagonal.
+def accumulated(costs: Floats) -> Floats:
+    """Least cost of a path to each cell: shape (N, M, B) to (N + 1, M + 1, B), border included.
 
     A cell depends on cells above and to the left only, so padding below and to the right of a
-    pair's own n by m corner cannot change it.
+    pair's own corner cannot change it.
     """
-    batch, n, m = costs.shape
-    places = np.arange(n)
-    total = np.full((batch, n + 1, m + 1), np.inf)
-    total[:, 0, 0] = 0.0
-    for diagonal in range(n + m - 1):
-        i = places[max(0, diagonal - m + 1) : min(n, diagonal + 1)]
-        j = diagonal - i
-        before = np.minimum(total[:, i, j + 1], total[:, i + 1, j])
-        np.minimum(before, total[:, i, j], out=before)
-        total[:, i + 1, j + 1] = costs[:, i, j] + before
-    return total[:, 1:, 1:]
+    rows, columns, batch = costs.shape
+    total = np.full(((rows + 1) * (columns + 1), batch), np.inf)
+    total[0] = 0.0
+    flat = costs.reshape(rows * columns, batch)
+    room = np.empty((min(rows, columns), batch))
+    for at in diagonals(rows, columns):
+        cells = total[at.cells]
+        least = room[: len(cells)]
+        np.minimum(total[at.above], total[at.left], out=least)
+        np.minimum(least, total[at.before], out=least)
+        np.add(flat[at.inner], least, out=cells)
+    return total.reshape(rows + 1, columns + 1, batch)
 
 
-def _path_back(total: Floats) -> list[tuple[int, int]]:
-    i, j = total.shape[0] - 1, total.shape[1] - 1
-    path = [(i, j)]
-    while i or j:
-        steps = [(i - 1, j - 1), (i - 1, j), (i, j - 1)]
-        i, j = min((s for s in steps if min(s) >= 0), key=lambda s: total[s])
-        path.append((i, j))
-    return path[::-1]
+def _paths_back(
+    total: Floats, rows: NDArray[np.intp], columns: NDArray[np.intp]
+) -> list[list[tuple[int, int]]]:
+    """The best path of each pair from its last cell; of equal ways the diagonal, then upwards."""
+    wide, batch = total.shape[1], total.shape[2]
+    flat = total.reshape(-1, batch)
+    pair = np.arange(batch)
+    i, j = rows.copy(), columns.copy()
+    steps = [(i.copy(), j.copy())]
+    while (i + j > 2).any():
+        cell = i * wide + j
+        before, above, left = (flat[cell - shift, pair] for shift in (wide + 1, wide, 1))
+        diagonal = (before <= above) & (before <= left)
+        upwards = ~diagonal & (above <= left)
+        # A path that has reached the first cell waits there for the others.
+        going = i + j > 2
+        i = i - (going & (diagonal | upwards))
+        j = j - (going & ~upwards)
+        steps.append((i, j))
+    firsts, seconds = (np.array(side).T - 1 for side in zip(*steps, strict=True))
+    return [_ended(x, y) for x, y in zip(firsts.tolist(), seconds.tolist(), strict=True)]
+
+
+def _ended(rows: list[int], columns: list[int]) -> list[tuple[int, int]]:
+    """The path from its first cell on: read backwards, the waiting at (0, 0) left out."""
+    waited = next(n for n, (i, j) in enumerate(zip(rows, columns, strict=True)) if i == j == 0)
+    return list(zip(rows[waited::-1], columns[waited::-1], strict=True))

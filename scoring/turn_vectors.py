@@ -131,10 +131,10 @@ def _thread_pools() -> ThreadpoolController:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Cosines of one source with all its forks: shape (n, m_1 + m_2 + ...).
+    """Cosines of all forks of one source with it: shape (m_1 + m_2 + ..., n), float64.
 
-    `places` are the pairs' places in the batch; fork j has the columns
-    starts[j] to starts[j] + lengths[j].
+    `places` are the pairs' places in the batch; fork j has the rows
+    starts[j] to starts[j] + lengths[j], the source's turns are the columns.
     """
 
     places: list[int]
@@ -144,14 +144,25 @@ class Block:
 
 
 def similarity_blocks(pairs: Pairs) -> Iterator[Block]:
-    """The pairs with two non-empty sides, grouped by source object."""
+    """The pairs with two non-empty sides, grouped by source object, one matrix product each.
+
+    Computed in float64 whatever the vectors' precision: in float32 a cosine changes in the seventh
+    decimal with the row's place in the product, and equal forks would get an order.
+    """
     groups: dict[int, list[int]] = defaultdict(list)
     for i, (a, b) in enumerate(pairs):
         if len(a.roles) and len(b.roles):
             groups[id(a)].append(i)
+    # One buffer for all products: a fresh one each time costs more than the copy into it.
+    buffer = np.empty((0, 0))
     for places in groups.values():
         forks = [pairs[i][1].vectors for i in places]
         lengths = np.array([len(fork) for fork in forks], dtype=np.intp)
-        starts = np.cumsum(lengths) - lengths
-        found = cosines(pairs[places[0]][0].vectors, np.concatenate(forks))
-        yield Block(places, found, starts, lengths)
+        ends = np.cumsum(lengths)
+        if len(buffer) < ends[-1] or buffer.shape[1] != forks[0].shape[1]:
+            buffer = np.empty((int(ends[-1]) * 2, forks[0].shape[1]))
+        rows = np.concatenate(forks, out=buffer[: ends[-1]], casting="unsafe")
+        source = np.asarray(pairs[places[0]][0].vectors, dtype=np.float64)
+        found = rows @ (source / _lengths(source)[:, None]).T
+        found /= _lengths(rows)[:, None]
+        yield Block(places, found, ends - lengths, lengths)

@@ -42,8 +42,9 @@ def test_all_orders_of_four_have_mean_tau_0_and_one_is_exact():
     assert exact_recovery(units).value == pytest.approx(1 / 24)
 
 
-def test_distances_equal_to_six_decimals_are_tied():
-    assert order_taus([[0.5, 0.5 + 1e-9, 0.5, 0.5 - 1e-9]])[0] == 0.0
+def test_distances_equal_to_nine_decimals_are_tied():
+    assert order_taus([[0.5, 0.5 + 1e-12, 0.5, 0.5 - 1e-12]])[0] == 0.0
+    assert order_taus([[0.5 + 3e-8, 0.5 + 2e-8, 0.5 + 1e-8, 0.5]])[0] == 1.0
 
 
 def test_a_distance_that_is_not_a_number_is_refused():
