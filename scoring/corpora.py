@@ -103,7 +103,7 @@ def dialogue_vectors(
     """
     scored = {pk: scored_turns(t.roles, t.texts) for pk, t in turns.items()}
     if full and encoder is not None:
-        whole = ["\n".join(turns[pk].texts[i].strip() for i in scored[pk]) for pk in turns]
+        whole = [whole_text(turns[pk]) for pk in turns]
         rows = vectors_for(encoder, whole)
         return {
             pk: _vectors(turns[pk], scored[pk], None, row)
@@ -118,6 +118,11 @@ def dialogue_vectors(
         found[pk] = _vectors(turns[pk], places, rows[start : start + len(places)], None)
         start += len(places)
     return found
+
+
+def whole_text(turns: Turns) -> str:
+    """The scored turns of a dialogue as one text, a line each."""
+    return "\n".join(turns.texts[i].strip() for i in scored_turns(turns.roles, turns.texts))
 
 
 def _vectors(

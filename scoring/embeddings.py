@@ -54,7 +54,7 @@ def vectors_for(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     """
     stripped = [text.strip() for text in texts]
     digests = {text: text_digest(text) for text in dict.fromkeys(stripped) if text}
-    found = _stored(encoder.revision, list(digests.values()))
+    found = stored_rows(encoder.revision, list(digests.values()))
     missing = {digest: text for text, digest in digests.items() if digest not in found}
     if missing:
         if isinstance(encoder, StoredOnly):
@@ -126,6 +126,17 @@ def store(revision: str, vectors: Mapping[bytes, NDArray[Any]]) -> None:
         )
 
 
+def stored_rows(revision: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
+    """The rows kept for `digests` under `revision`, in its precision."""
+    found: dict[bytes, NDArray[Any]] = {}
+    kind = _row_type(revision)
+    for part in parts(digests, _lookup_size()):
+        rows = Embedding.objects.filter(encoder=revision, text_digest__in=part)
+        for digest, vector in rows.values_list("text_digest", "vector"):
+            found[bytes(digest)] = np.frombuffer(vector, dtype=kind)
+    return found
+
+
 def stored_digests(revision: str, digests: Sequence[bytes]) -> set[bytes]:
     """Those of `digests` that have a vector under `revision`."""
     found: set[bytes] = set()
@@ -176,23 +187,13 @@ def _wave(
     revision = encoder.revision
     with encoding_claims.held(revision, digests) as own:
         # Between the first look and the claim another worker may have finished some.
-        found = _stored(revision, digests)
+        found = stored_rows(revision, digests)
         todo = [digest for digest in digests if digest in own and digest not in found]
         if todo:
             rows = encoder.encode([texts[digest] for digest in todo])
             fresh = dict(zip(todo, rows.astype(_row_type(revision)), strict=True))
             store(revision, fresh)
             found |= fresh
-    return found
-
-
-def _stored(revision: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
-    found: dict[bytes, NDArray[Any]] = {}
-    kind = _row_type(revision)
-    for part in parts(digests, _lookup_size()):
-        rows = Embedding.objects.filter(encoder=revision, text_digest__in=part)
-        for digest, vector in rows.values_list("text_digest", "vector"):
-            found[bytes(digest)] = np.frombuffer(vector, dtype=kind)
     return found
 
 

@@ -101,6 +101,12 @@ def encoder_for(name: str, revision: str = "") -> Encoder:
     )
 
 
+def at_precision(revision: str) -> str:
+    """`revision` as this site stores it: marked where the setting is float16."""
+    half = settings.VECTOR_PRECISION == "float16" and not revision.endswith(HALF)
+    return revision + HALF if half else revision
+
+
 def stored_revisions() -> list[str]:
     """Every encoder revision that has a stored vector, sorted. One short query per revision."""
     found: list[str] = []

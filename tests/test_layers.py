@@ -28,6 +28,7 @@ SERVICES = {
     "scoring/embeddings.py",
     "scoring/encoding_claims.py",
     "scoring/stored_encoders.py",
+    "scoring/vector_exchange.py",
     "scoring/runs.py",
     "scoring/leases.py",
     "scoring/graph_layouts.py",
