@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
-from sklearn.cluster import MiniBatchKMeans
-from threadpoolctl import threadpool_limits
 
 from benchmark.records import ASSISTANT
 from scoring.estimates import Estimate, undefined
-from scoring.turn_vectors import DialogueVectors
+from scoring.shared_clusters import SharedClusters
+from scoring.turn_vectors import DialogueVectors, one_thread
 
 Floats = NDArray[np.float64]
 FLOOR = 1e-12
@@ -33,40 +33,63 @@ def pair_vectors(dialogues: Sequence[DialogueVectors], *, pairs: str = "all") ->
     """
     if pairs not in ("all", "to_assistant"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'to_assistant'")
-    rows = [
-        np.concatenate([d.vectors[i], d.vectors[i + 1]])
-        for d in dialogues
-        for i in range(len(d.roles) - 1)
-        if pairs == "all" or (d.roles[i] != ASSISTANT and d.roles[i + 1] == ASSISTANT)
-    ]
+    parts = [_pairs_of(d, pairs) for d in dialogues if len(d.roles) > 1]
     width = max((2 * d.vectors.shape[1] for d in dialogues), default=0)
-    return np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, width))
+    return np.concatenate(parts) if parts else np.zeros((0, width))
+
+
+def _pairs_of(dialogue: DialogueVectors, pairs: str) -> Floats:
+    rows = np.asarray(dialogue.vectors, dtype=np.float64)
+    both = np.concatenate([rows[:-1], rows[1:]], axis=1)
+    if pairs == "all":
+        return both
+    by_assistant = np.array([role == ASSISTANT for role in dialogue.roles])
+    return both[~by_assistant[:-1] & by_assistant[1:]]
 
 
 # -- Frechet -----------------------------------------------------------------------------------
 
 
-def frechet(reference: ArrayLike, candidate: ArrayLike) -> Estimate:
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaussian:
+    """A Gaussian fit to `n` vectors: `mean`, shape (d,), and `root`, A with A^T A the covariance
+    (divisor n - 1) and at most d rows. Fewer than two vectors have no root.
+    """
+
+    n: int
+    mean: Floats
+    root: Floats | None
+
+
+def gaussian(vectors: ArrayLike) -> Gaussian:
+    """The fit to rows of shape (n, d); made once, it serves every comparison with these rows."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    if len(rows) < 2:
+        return Gaussian(len(rows), rows.sum(axis=0), None)
+    mean = rows.mean(axis=0)
+    root = (rows - mean) / math.sqrt(len(rows) - 1)
+    if len(rows) > rows.shape[1]:
+        with one_thread():
+            root = np.linalg.qr(root, mode="r")
+    return Gaussian(len(rows), mean, root)
+
+
+def frechet(reference: ArrayLike | Gaussian, candidate: ArrayLike | Gaussian) -> Estimate:
     """Frechet distance of Gaussian fits to two sets of vectors, shapes (n, d) and (m, d).
 
     |mu1 - mu2|^2 + tr S1 + tr S2 - 2 tr (S1 S2)^(1/2), covariances with divisor n - 1, cut at 0.
     The last trace is the nuclear norm of A B^T for centred data A, B: real and exact for singular
     covariances too. Fewer than two rows in a set: undefined.
     """
-    sets = [np.asarray(rows, dtype=np.float64) for rows in (reference, candidate)]
-    if min(map(len, sets)) < 2:
-        return undefined("fewer_than_two_pairs", n=min(map(len, sets)))
-    shift = sets[0].mean(axis=0) - sets[1].mean(axis=0)
-    a, b = (_root(rows) for rows in sets)
-    shared = float(np.linalg.svd(a @ b.T, compute_uv=False).sum())
-    value = float(shift @ shift) + float((a**2).sum()) + float((b**2).sum()) - 2 * shared
-    return Estimate(max(0.0, value), n=len(sets[0]) + len(sets[1]))
-
-
-def _root(rows: Floats) -> Floats:
-    """A with A^T A the covariance of `rows`, at most d rows high."""
-    centred = (rows - rows.mean(axis=0)) / math.sqrt(len(rows) - 1)
-    return np.linalg.qr(centred, mode="r") if len(rows) > rows.shape[1] else centred
+    sides = (reference, candidate)
+    a, b = (side if isinstance(side, Gaussian) else gaussian(side) for side in sides)
+    if a.root is None or b.root is None:
+        return undefined("fewer_than_two_pairs", n=min(a.n, b.n))
+    shift = a.mean - b.mean
+    with one_thread():
+        shared = float(np.linalg.svd(a.root @ b.root.T, compute_uv=False).sum())
+    spread = float((a.root**2).sum()) + float((b.root**2).sum())
+    return Estimate(max(0.0, float(shift @ shift) + spread - 2 * shared), n=a.n + b.n)
 
 
 # -- precision and recall of distributions -----------------------------------------------------
@@ -101,32 +124,33 @@ def prd(
     says to how many. No more clusters than distinct vectors. An empty set: undefined.
     """
     sets = [np.asarray(rows, dtype=np.float64) for rows in (reference, candidate)]
-    size = min(map(len, sets))
+    n, m = map(len, sets)
+    size = min(n, m)
     if not size:
-        return undefined("no_pairs")
+        return undefined("no_pairs", n=n + m)
+    shared = SharedClusters(np.concatenate(sets[::-1]), seed=seed)
     curves = []
     for run in range(runs):
         rng = np.random.default_rng(seed + run)
-        a, b = (
-            rows if len(rows) == size else rows[rng.choice(len(rows), size, replace=False)]
-            for rows in sets
+        # The candidate's rows come first, the reference's after them.
+        parts = (
+            np.arange(m) if m == size else rng.choice(m, size, replace=False),
+            m + (np.arange(n) if n == size else rng.choice(n, size, replace=False)),
         )
-        curves.append(prd_curve(*_histograms(a, b, clusters, seed + run)))
+        labels = shared.labels(np.concatenate(parts), clusters, seed=seed + run)
+        curves.append(prd_curve(*_shares(labels, size)))
     precision, recall = np.mean(curves, axis=0)
     detail = {"drawn": size, "runs": runs, "seed": seed}
-    return Estimate(prd_distance(precision, recall), n=sum(map(len, sets)), detail=detail)
+    return Estimate(prd_distance(precision, recall), n=n + m, detail=detail)
 
 
-def _histograms(a: Floats, b: Floats, clusters: int, seed: int) -> tuple[Floats, Floats]:
-    both = np.concatenate([b, a])
-    k = min(clusters, len(np.unique(both, axis=0)))
-    model = MiniBatchKMeans(n_clusters=k, n_init=10, random_state=seed)
-    # Small sets: handing them out to threads costs more than the work itself.
-    with threadpool_limits(limits=1):
-        labels = model.fit_predict(both)
-    parts = (labels[len(b) :], labels[: len(b)])
-    p, q = (np.bincount(part, minlength=k) / len(part) for part in parts)
-    return p, q
+def _shares(labels: NDArray[np.intp], size: int) -> tuple[Floats, Floats]:
+    """Shares per cluster of the reference (the later half) and of the candidate."""
+    k = int(labels.max()) + 1
+    candidate, reference = (
+        np.bincount(part, minlength=k) / size for part in (labels[:size], labels[size:])
+    )
+    return reference, candidate
 
 
 # -- divergences of score densities ------------------------------------------------------------
@@ -139,9 +163,12 @@ def flow_kl(
 
     Grid of 100 points from the least to the largest score; bandwidth = factor (Scott: n^(-1/5))
     times the standard deviation, at least a hundredth of the range; densities in the log domain, so
-    distant sets keep their order. All scores equal: 0. An empty set: undefined.
+    distant sets keep their order. All scores equal: 0. An empty set, or a score that is no finite
+    number: undefined.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (reference, candidate))
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return undefined("a_score_is_not_finite", n=len(x) + len(y))
     if not len(x) or not len(y):
         return undefined("no_observations", n=len(x) + len(y))
     low, high = min(x.min(), y.min()), max(x.max(), y.max())
@@ -208,6 +235,8 @@ def _densities(
     n = len(x) + len(y)
     if len(x) < 2 or len(y) < 2:
         return undefined("fewer_than_two_observations", n=n)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return undefined("a_score_is_not_finite", n=n)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return undefined("a_set_without_spread", n=n)
     grid = np.linspace(min(x.min(), y.min()), max(x.max(), y.max()), GRID)
