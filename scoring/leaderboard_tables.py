@@ -71,6 +71,15 @@ class Difference:
             return ""
         return next((mark for level, mark in LEVELS if self.p < level), "")
 
+    @property
+    def shown(self) -> str:
+        """The difference with its sign; an en dash where there is none."""
+        return "–" if self.value is None else f"{self.value:+.3f}"
+
+    @property
+    def p_shown(self) -> str:
+        return written(self.p, P)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -74,10 +74,14 @@ def corpora_with_runs() -> dict[str, list[str]]:
     return found
 
 
+def columns_of(choice: Choice) -> list[Column]:
+    return tables.columns(choice.task, fork_type=choice.fork_type, k=choice.k)
+
+
 def board(corpus: Corpus, choice: Choice) -> Board:
     """The board of `choice`. Raises ValueError where it names what no run has."""
     runs, older, several = _comparable(corpus, choice.task)
-    shown = tables.columns(choice.task, fork_type=choice.fork_type, k=choice.k)
+    shown = columns_of(choice)
     entries = _entries(choice, runs, shown)
     shown = tables.occurring(shown, entries)
     main = tables.main_column(shown, fork_type=choice.fork_type)
