@@ -37,6 +37,7 @@ SERVICES = {
     "scoring/leaderboards.py",
     "scoring/fork_distances.py",
     "scoring/turn_surprisals.py",
+    "scoring/reproducing_inputs.py",
 }
 ENTRY_NAMES = {
     "tasks.py",
