@@ -2,14 +2,15 @@
 
 FlowScore does not see the order of turns. Here the turns of both dialogues are matched in order,
 and softly: cosines below `theta`, what unrelated turns of one workflow have in common, count
-nothing. Every turn left out on the way multiplies what is matched later by `decay`, so that an
+nothing. Every turn left out on the way multiplies what is matched later by `discount`, so that an
 early departure costs more than a late one. That is the benchmark's own premise (an earlier fork is
-farther away) put into the distance; with `decay` 1 it is a soft longest common subsequence and
+farther away) put into the distance; with `discount` 1 it is a soft longest common subsequence and
 assumes nothing of the kind.
 
-With s_ij the match of turn i of the source and turn j of the fork, from the last turns backwards,
+With s_ij the match of turn i of the source and turn j of the fork, and g the discount, from the
+last turns backwards,
 
-    H_ij = max(s_ij + (decay + (1 - decay) s_ij) H_i+1,j+1,  decay H_i+1,j,  decay H_i,j+1)
+    H_ij = max(s_ij + (g + (1 - g) s_ij) H_i+1,j+1,  g H_i+1,j,  g H_i,j+1)
 
 and the distance is 1 - H_11 / n, n the turns of the source.
 """
@@ -32,7 +33,7 @@ from scoring.turn_vectors import (
     Pairs,
 )
 
-DECAY = 0.9
+DISCOUNT = 0.9
 THETA_PAIRS = 4000
 ALIKE = 0.999
 ROUNDING = 1e-12
@@ -42,28 +43,28 @@ ROUNDING = 1e-12
 
 
 def discounted_alignment(
-    a: DialogueVectors, b: DialogueVectors, *, theta: float, decay: float = DECAY
+    a: DialogueVectors, b: DialogueVectors, *, theta: float, discount: float = DISCOUNT
 ) -> Distance:
     """Discounted alignment of one pair; `a` is the source, the distance is directed.
 
     `theta` in [-1, 1) is the cosine at and below which two turns do not match (see `theta_of`),
-    `decay` in [0, 1] the factor per turn left out. `detail` holds `matched` (H_11) and
+    `discount` in [0, 1] the factor per turn left out. `detail` holds `matched` (H_11) and
     `alignment`, the matched turns as (turn of a, turn of b, match) from 0, matches in (0, 1].
     The distance lies in [0, 1]; it is 0 for equal dialogues and where `b` goes on after `a`.
     Two empty dialogues: 0; one empty: 1.
     """
-    return _distances([(a, b)], theta, decay, aligned=True)[0]
+    return _distances([(a, b)], theta, discount, aligned=True)[0]
 
 
 def discounted_alignment_pairs(
-    pairs: Pairs, *, theta: float, decay: float = DECAY
+    pairs: Pairs, *, theta: float, discount: float = DISCOUNT
 ) -> list[Distance]:
     """`discounted_alignment` of many pairs, without the alignments."""
-    return _distances(pairs, theta, decay)
+    return _distances(pairs, theta, discount)
 
 
 def soft_lcs(a: DialogueVectors, b: DialogueVectors, *, theta: float) -> Distance:
-    """1 - 2 H / (n + m) of the soft longest common subsequence (decay 1), with its alignment.
+    """1 - 2 H / (n + m) of the soft longest common subsequence (discount 1), with its alignment.
 
     Symmetric and in [0, 1]. Turns added anywhere count as much as turns lost.
     """
@@ -76,13 +77,13 @@ def soft_lcs_pairs(pairs: Pairs, *, theta: float) -> list[Distance]:
 
 
 def _distances(
-    pairs: Pairs, theta: float, decay: float, *, symmetric: bool = False, aligned: bool = False
+    pairs: Pairs, theta: float, discount: float, *, symmetric: bool = False, aligned: bool = False
 ) -> list[Distance]:
-    _checked(theta, decay)
+    _checked(theta, discount)
     found = [_empty(pair) for pair in pairs]
     for grid in grids(pairs, backwards=True):
         match = _matches(pairs, grid, theta)
-        total = _accumulated(match, decay)
+        total = _accumulated(match, discount)
         best = total[grid.rows, grid.columns, np.arange(len(grid.places))]
         size = (grid.rows + grid.columns) / 2 if symmetric else grid.rows
         values = np.clip(1.0 - best / size, 0.0, 1.0)
@@ -93,18 +94,18 @@ def _distances(
         if aligned:
             for b, place in enumerate(grid.places.tolist()):
                 corner = match[: grid.rows[b], : grid.columns[b], b]
-                path = _alignment(corner, total[:, :, b], decay)
+                path = _alignment(corner, total[:, :, b], discount)
                 found[place] = Distance(
                     found[place].value, detail={**found[place].detail, "alignment": path}
                 )
     return found
 
 
-def _checked(theta: float, decay: float) -> None:
+def _checked(theta: float, discount: float) -> None:
     if not -1 <= theta < 1:
         raise ValueError(f"theta is {theta}; it must be at least -1 and below 1")
-    if not 0 <= decay <= 1:
-        raise ValueError(f"decay is {decay}; it must lie between 0 and 1")
+    if not 0 <= discount <= 1:
+        raise ValueError(f"discount is {discount}; it must lie between 0 and 1")
 
 
 def _empty(pair: Pair) -> Distance:
@@ -134,7 +135,7 @@ def _role_codes(
     return np.ascontiguousarray(found.T)
 
 
-def _accumulated(match: Floats, decay: float) -> Floats:
+def _accumulated(match: Floats, discount: float) -> Floats:
     """H with a border of zeros: shape (N, M, B) to (N + 1, M + 1, B)."""
     rows, columns, batch = match.shape
     total = np.zeros(((rows + 1) * (columns + 1), batch))
@@ -143,24 +144,24 @@ def _accumulated(match: Floats, decay: float) -> Floats:
     for at in diagonals(rows, columns):
         cells, matched = total[at.cells], flat[at.inner]
         kept, gap = room[:, : len(cells)]
-        np.multiply(matched, 1.0 - decay, out=kept)
-        kept += decay
+        np.multiply(matched, 1.0 - discount, out=kept)
+        kept += discount
         kept *= total[at.before]
         kept += matched
         np.maximum(total[at.above], total[at.left], out=gap)
-        gap *= decay
+        gap *= discount
         np.maximum(kept, gap, out=cells)
     return total.reshape(rows + 1, columns + 1, batch)
 
 
-def _alignment(match: Floats, total: Floats, decay: float) -> list[tuple[int, int, float]]:
+def _alignment(match: Floats, total: Floats, discount: float) -> list[tuple[int, int, float]]:
     """The matched turns of one pair, first turns first; of equal ways the one that matches."""
     n, m = match.shape
     i, j = n, m
     found = []
     while i and j:
         s = float(match[i - 1, j - 1])
-        through = s + (decay + (1 - decay) * s) * total[i - 1, j - 1]
+        through = s + (discount + (1 - discount) * s) * total[i - 1, j - 1]
         if through >= total[i, j] - ROUNDING:
             if s > 0:
                 found.append((n - i, m - j, s))

@@ -21,7 +21,7 @@ from tests.test_dialogue_distances import dialogue, dialogues, drawn, grouped
 
 ROLES = ("user", "assistant")
 thetas = st.sampled_from([-0.5, 0.0, 0.2, 0.6])
-decays = st.sampled_from([0.0, 0.5, 0.9, 1.0])
+discounts = st.sampled_from([0.0, 0.5, 0.9, 1.0])
 batches = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 2**32), st.integers(0, 7)), max_size=12
 )
@@ -37,14 +37,14 @@ def matches_by_hand(a, b, theta):
     return found
 
 
-def matched_by_hand(a, b, theta, decay):
+def matched_by_hand(a, b, theta, discount):
     s = matches_by_hand(a, b, theta)
     n, m = s.shape
     h = np.zeros((n + 1, m + 1))
     for i in reversed(range(n)):
         for j in reversed(range(m)):
-            through = s[i, j] + (decay + (1 - decay) * s[i, j]) * h[i + 1, j + 1]
-            h[i, j] = max(through, decay * h[i + 1, j], decay * h[i, j + 1])
+            through = s[i, j] + (discount + (1 - discount) * s[i, j]) * h[i + 1, j + 1]
+            h[i, j] = max(through, discount * h[i + 1, j], discount * h[i, j + 1])
     return h[0, 0]
 
 
@@ -52,16 +52,16 @@ def of_one_hot(places, roles=None, dim=8):
     return dialogue(np.eye(dim)[list(places)], dim=dim, roles=roles)
 
 
-@given(batches, thetas, decays)
-def test_a_batch_equals_the_recursion_written_out(batch, theta, decay):
+@given(batches, thetas, discounts)
+def test_a_batch_equals_the_recursion_written_out(batch, theta, discount):
     pairs = grouped(batch)
-    found = discounted_alignment_pairs(pairs, theta=theta, decay=decay)
+    found = discounted_alignment_pairs(pairs, theta=theta, discount=discount)
     for (a, b), distance in zip(pairs, found, strict=True):
         if a.roles and b.roles:
-            matched = matched_by_hand(a, b, theta, decay)
+            matched = matched_by_hand(a, b, theta, discount)
             assert distance.value == pytest.approx(1 - matched / len(a.roles), abs=1e-9)
             assert distance.value == pytest.approx(
-                discounted_alignment(a, b, theta=theta, decay=decay).value, abs=1e-12
+                discounted_alignment(a, b, theta=theta, discount=discount).value, abs=1e-12
             )
         else:
             assert distance.value == (1.0 if a.roles or b.roles else 0.0)
@@ -102,49 +102,51 @@ def test_equal_forks_have_equal_distances_wherever_they_stand_in_the_batch():
     assert np.ptp(values) < 1e-12
 
 
-@given(dialogues, dialogues, thetas, decays)
-def test_the_distance_lies_between_0_and_1_and_is_0_to_itself(a, b, theta, decay):
-    assert 0.0 <= discounted_alignment(a, b, theta=theta, decay=decay).value <= 1.0
-    assert discounted_alignment(a, a, theta=theta, decay=decay).value == pytest.approx(0, abs=1e-12)
+@given(dialogues, dialogues, thetas, discounts)
+def test_the_distance_lies_between_0_and_1_and_is_0_to_itself(a, b, theta, discount):
+    assert 0.0 <= discounted_alignment(a, b, theta=theta, discount=discount).value <= 1.0
+    assert discounted_alignment(a, a, theta=theta, discount=discount).value == pytest.approx(
+        0, abs=1e-12
+    )
     assert 0.0 <= soft_lcs(a, b, theta=theta).value <= 1.0
     assert soft_lcs(a, a, theta=theta).value == pytest.approx(0.0, abs=1e-12)
 
 
-@given(dialogues, dialogues, thetas, decays)
-def test_what_is_matched_is_the_same_in_both_directions(a, b, theta, decay):
-    there = discounted_alignment(a, b, theta=theta, decay=decay).detail["matched"]
-    back = discounted_alignment(b, a, theta=theta, decay=decay).detail["matched"]
+@given(dialogues, dialogues, thetas, discounts)
+def test_what_is_matched_is_the_same_in_both_directions(a, b, theta, discount):
+    there = discounted_alignment(a, b, theta=theta, discount=discount).detail["matched"]
+    back = discounted_alignment(b, a, theta=theta, discount=discount).detail["matched"]
     assert there == pytest.approx(back, abs=1e-9)
     assert soft_lcs(a, b, theta=theta).value == pytest.approx(
         soft_lcs(b, a, theta=theta).value, abs=1e-9
     )
 
 
-@given(dialogues, dialogues, st.integers(0, 9), thetas, decays)
-def test_leaving_out_the_end_of_the_fork_never_brings_it_nearer(a, b, kept, theta, decay):
+@given(dialogues, dialogues, st.integers(0, 9), thetas, discounts)
+def test_leaving_out_the_end_of_the_fork_never_brings_it_nearer(a, b, kept, theta, discount):
     assume(a.roles)
     short = DialogueVectors(b.roles[:kept], b.texts[:kept], b.vectors[:kept])
-    whole = discounted_alignment(a, b, theta=theta, decay=decay).value
-    assert discounted_alignment(a, short, theta=theta, decay=decay).value >= whole - 1e-12
+    whole = discounted_alignment(a, b, theta=theta, discount=discount).value
+    assert discounted_alignment(a, short, theta=theta, discount=discount).value >= whole - 1e-12
 
 
-@given(dialogues, dialogues, thetas, decays)
-def test_a_fork_that_goes_on_after_its_source_is_at_no_distance(a, b, theta, decay):
+@given(dialogues, dialogues, thetas, discounts)
+def test_a_fork_that_goes_on_after_its_source_is_at_no_distance(a, b, theta, discount):
     longer = DialogueVectors(
         a.roles + b.roles, a.texts + b.texts, np.vstack([a.vectors, b.vectors])
     )
-    found = discounted_alignment(a, longer, theta=theta, decay=decay).value
+    found = discounted_alignment(a, longer, theta=theta, discount=discount).value
     assert found == pytest.approx(0.0 if a.roles or not b.roles else 1.0, abs=1e-12)
 
 
 @given(st.integers(0, 4), st.integers(0, 3), st.sampled_from([0.5, 0.9, 1.0]))
-def test_after_t_equal_turns_a_gap_discounts_the_rest(t, gap, decay):
+def test_after_t_equal_turns_a_gap_discounts_the_rest(t, gap, discount):
     places = [0, 1, 2, 3, 4]
     fork = places[:t] + [7] * gap + places[t:]
     roles = ("user",) * len(fork)
     a, b = of_one_hot(places, roles[:5]), of_one_hot(fork, roles)
-    matched = discounted_alignment(a, b, theta=0.2, decay=decay).detail["matched"]
-    assert matched == pytest.approx(t + decay**gap * (5 - t))
+    matched = discounted_alignment(a, b, theta=0.2, discount=discount).detail["matched"]
+    assert matched == pytest.approx(t + discount**gap * (5 - t))
 
 
 def test_the_later_a_dialogue_departs_the_nearer_it_stays_but_not_without_the_discount():
@@ -157,7 +159,7 @@ def test_the_later_a_dialogue_departs_the_nearer_it_stays_but_not_without_the_di
 
 def test_without_any_decay_only_the_shared_beginning_counts():
     a, b = of_one_hot([0, 1, 2, 3]), of_one_hot([0, 1, 5, 3])
-    assert discounted_alignment(a, b, theta=0.2, decay=0.0).value == 0.5
+    assert discounted_alignment(a, b, theta=0.2, discount=0.0).value == 0.5
 
 
 def test_turns_of_two_roles_never_match():
@@ -165,9 +167,9 @@ def test_turns_of_two_roles_never_match():
     assert discounted_alignment(a, b, theta=0.2).value == 1.0
 
 
-@given(dialogues, dialogues, thetas, decays)
-def test_the_alignment_adds_up_to_what_is_matched(a, b, theta, decay):
-    found = discounted_alignment(a, b, theta=theta, decay=decay)
+@given(dialogues, dialogues, thetas, discounts)
+def test_the_alignment_adds_up_to_what_is_matched(a, b, theta, discount):
+    found = discounted_alignment(a, b, theta=theta, discount=discount)
     path = found.detail.get("alignment", [])
     by_hand = matches_by_hand(a, b, theta)
     total, after = 0.0, (len(a.roles), len(b.roles))
@@ -177,18 +179,18 @@ def test_the_alignment_adds_up_to_what_is_matched(a, b, theta, decay):
         # A step through two turns that do not match at all costs one factor, as a gap does.
         gaps = [x - y - 1 for x, y in zip(after, (i, j), strict=True)]
         left = range(max(gaps), sum(gaps) + 1) if total else range(1)
-        options = [s + (decay + (1 - decay) * s) * decay**gap * total for gap in left]
+        options = [s + (discount + (1 - discount) * s) * discount**gap * total for gap in left]
         total, after = max(options), (i, j)
     left = range(max(after), sum(after) + 1) if total else range(1)
-    assert max(decay**gap * total for gap in left) >= found.detail["matched"] - 1e-9
+    assert max(discount**gap * total for gap in left) >= found.detail["matched"] - 1e-9
 
 
 def test_settings_outside_their_range_are_refused_with_a_sentence():
     a = of_one_hot([0])
     with pytest.raises(ValueError, match=r"theta is 1\.0; it must be at least -1 and below 1"):
         discounted_alignment(a, a, theta=1.0)
-    with pytest.raises(ValueError, match=r"decay is 1\.5; it must lie between 0 and 1"):
-        discounted_alignment(a, a, theta=0.2, decay=1.5)
+    with pytest.raises(ValueError, match=r"discount is 1\.5; it must lie between 0 and 1"):
+        discounted_alignment(a, a, theta=0.2, discount=1.5)
 
 
 # -- theta -------------------------------------------------------------------------------------
