@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import itertools
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -141,12 +141,12 @@ def fit(
 
 def count_moves(paths: Iterable[Sequence[str]]) -> dict[str, dict[str, int]]:
     """How often each node follows each other one, START and END and self-loops included."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for path in paths:
-        stops = [START, *path, END]
-        for a, b in itertools.pairwise(stops):
-            counts[a][b] += 1
-    return {a: dict(row) for a, row in counts.items()}
+    stops = [stop for path in paths for stop in (START, *path, END)]
+    counts: dict[str, dict[str, int]] = {}
+    for (a, b), n in Counter(itertools.pairwise(stops)).items():
+        if a != END:
+            counts.setdefault(a, {})[b] = n
+    return counts
 
 
 def _clustered(

@@ -7,11 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.flow_graphs import END, START, FlowGraph, assign, count_moves, fit, turn_surprisal
 from scoring.flow_pruning import as_sdialog_prunes
+from scoring.flow_tables import FlowTable
+from scoring.flow_tables import count_moves as count_coded_moves
 from scoring.node_labels import keywords_of
 from scoring.path_scores import path_score, score_dialogue, sdialog_path_score
 from scoring.turn_vectors import DialogueVectors
@@ -182,3 +184,69 @@ def test_compat_drops_self_loops_and_rare_nodes():
 def test_keywords_tell_clusters_apart():
     said = {"a": ["your name please", "your name again"], "b": ["your day please"]}
     assert keywords_of(said) == {"a": ("name", "again"), "b": ("day",)}
+
+
+paths_of_codes = st.lists(st.lists(st.integers(0, 5), max_size=8), min_size=1, max_size=6)
+
+
+@given(paths_of_codes)
+def test_moves_of_coded_paths_are_those_of_named_ones(paths):
+    names = [f"n{i}" for i in range(6)] + [START, END]
+    flat = [code for path in paths for code in path]
+    found = count_coded_moves(flat, [len(path) for path in paths], nodes=6)
+    table = {}
+    for a, b, n in zip(*(column.tolist() for column in found), strict=True):
+        table.setdefault(names[a], {})[names[b]] = n
+    assert table == count_moves([[names[code] for code in path] for path in paths])
+
+
+def test_moves_over_very_many_nodes_are_counted_without_a_table_of_all_pairs():
+    found = count_coded_moves([0, 9000, 0, 9000], [2, 2], nodes=9001)
+    assert found.a.tolist() == [0, 9000, 9001]
+    assert found.b.tolist() == [9000, 9002, 0]
+    assert found.n.tolist() == [2, 2, 2]
+
+
+def test_codes_outside_the_range_and_lengths_that_do_not_add_up_are_refused():
+    with pytest.raises(ValueError, match="outside 0 to 1"):
+        count_coded_moves([0, 2], [2], nodes=2)
+    with pytest.raises(ValueError, match="do not add up to 2 turns"):
+        count_coded_moves([0, 1], [1], nodes=2)
+
+
+@pytest.mark.parametrize("compat", [None, "sdialog"])
+@pytest.mark.parametrize("soft", [False, True])
+@settings(max_examples=20)
+@given(seed=st.integers(0, 999), single=st.booleans())
+def test_scores_of_many_dialogues_are_those_of_each(compat, soft, seed, single):
+    rng = np.random.default_rng(seed)
+    fitted = fit([dialogue("u0", "s0", "u1", "s1"), dialogue("u0", "s0", "s0")], compat=compat)
+    kind = np.float32 if single else np.float64
+    dialogues = []
+    for length in rng.integers(0, 7, size=5):
+        roles = tuple(rng.choice(["user", "assistant"], size=length).tolist())
+        vectors = rng.normal(size=(length, 5)).astype(kind)
+        dialogues.append(DialogueVectors(roles, ("x",) * length, vectors))
+    found = FlowTable(fitted).scores(dialogues, node_confidence=soft)
+    for d, score in zip(dialogues, found, strict=True):
+        alone = score_dialogue(fitted, d.roles, d.vectors, node_confidence=soft)
+        assert (score.reason, score.n) == (alone.reason, alone.n)
+        if alone.value is not None:
+            assert score.value == pytest.approx(alone.value, rel=1e-6 if single else 1e-12)
+
+
+def test_a_tie_in_single_precision_is_decided_as_in_double():
+    near = DialogueVectors(("assistant",) * 2, ("a", "b"), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    fitted = fit([near], threshold=0.5)
+    rows = np.array([[1.0, 1.0 + 1e-7], [1.0 + 1e-7, 1.0]], dtype=np.float32)
+    codes, _ = FlowTable(fitted).nearest(["assistant", "assistant"], rows)
+    assert codes.tolist() == [1, 0]
+
+
+def test_a_role_without_a_node_and_a_dialogue_without_turns_are_undefined_among_others():
+    table = FlowTable(fit([dialogue("u0")]))
+    found = table.scores([dialogue("u0"), dialogue(), dialogue("u0", "s0")])
+    assert [score.reason for score in found] == ["", "no_scored_turn", "no_node_of_this_role"]
+    assert table.scores([]) == []
+    assert [score.reason for score in table.scores([dialogue()])] == ["no_scored_turn"]
+    assert FlowTable(fit([])).scores([dialogue("u0")])[0].reason == "no_node_of_this_role"
