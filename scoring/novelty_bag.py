@@ -74,7 +74,7 @@ class Texts:
         The last column is the distance from a missing turn, which is 1.
         """
         found = np.ones((len(rows), len(self.rows) + 1))
-        if len(self.rows):
+        if len(self.rows) and len(rows):
             with one_thread():
                 np.subtract(1.0, rows @ self.rows.T, out=found[:, :-1])
             np.round(found, 9, out=found)
