@@ -35,7 +35,7 @@ class Figure:
     """A drawing, what it says in words, and its numbers as a table (`columns` and `rows`).
 
     `name` is its name in addresses and files, `label` what a screen reader says of it. A cell that
-    is None is a number that does not exist.
+    is None is a number that does not exist. `key` names the lines that the drawing numbers from 1.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Figure:
     drawing: Mapping[str, Any]
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    key: Sequence[str] = ()
 
 
 def plain(text: str) -> str:
@@ -187,6 +188,35 @@ def _strip_layout(first: int, last: int, forks: Mapping[int, str]) -> dict[str, 
     )
 
 
+def line_numbers(ends: Sequence[tuple[Any, float]], *, height: int) -> list[dict[str, Any]]:
+    """The number of each line at its right end (x, y), moved up where two would lie on each other.
+
+    `height` is that of the plotted area in px; the axis is taken to end near the extreme ends.
+    """
+    order = sorted(range(len(ends)), key=lambda place: ends[place][1])
+    spread = (ends[order[-1]][1] - ends[order[0]][1]) or 1.0
+    found, before = [], None
+    for place in order:
+        x, y = ends[place]
+        at = (y - ends[order[0]][1]) / spread * height
+        free = at if before is None else max(at, before + NUMBER_PX)
+        before = free
+        found.append(
+            {
+                "x": x,
+                "y": y,
+                "xanchor": "left",
+                "xshift": 6,
+                "yshift": round(free - at, 1),
+                "text": str(place + 1),
+                "showarrow": False,
+                "font": {"color": "--text"},
+            }
+        )
+    return found
+
+
+NUMBER_PX = 14
 AXES = {"tau": (-1.0, 1.0)}
 CI_WIDTH, CI_MARGIN = 120, 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.charts import INKS, SHAPES, Figure, axis, layout, plain
+from scoring.charts import INKS, SHAPES, Figure, axis, layout, line_numbers, plain
 from scoring.leaderboard_tables import AVERAGE, Cell, Column, Entry, written
 
 MOST_BARS = 16
@@ -43,8 +43,8 @@ def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
         drawing={
             "data": [bars, _points([cell for _, cell in shown], column)],
             "layout": layout(
-                70 + 36 * len(shown),
-                axis("", range=_range_of(shown, column), showgrid=True),
+                50 + 36 * len(shown),
+                axis("", range=_range_of(shown, column)),
                 axis(
                     showgrid=False,
                     ticks="",
@@ -53,9 +53,10 @@ def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
                     tickvals=places,
                     ticktext=[_lines(entry) for entry, _ in shown],
                 ),
-                margin={"l": 8, "r": 40, "t": 8, "b": 40},
+                margin={"l": 8, "r": 52, "t": 4, "b": 28},
                 bargap=0.45,
                 shapes=[_zero()],
+                annotations=[_number(place, cell, column) for place, (_, cell) in enumerate(shown)],
             ),
         },
         columns=("method", "encoder", "settings", "value", "low", "high", "n", "left out", "run"),
@@ -101,8 +102,8 @@ def _range_of(shown: Sequence[tuple[Entry, Cell]], column: Column) -> list[float
     ends = [v for _, c in shown for v in (c.value, c.low, c.high) if v is not None]
     high = 1.0 if column.form == "tau" else max(ends) or 1.0
     low = min(0.0, *ends)
-    room = (high - low) * 0.22
-    return [low - (0.03 * (high - low) if low < 0 else 0), high + room]
+    room = 0.03 * (high - low)
+    return [low - room if low < 0 else 0.0, high + room]
 
 
 def _zero() -> dict[str, Any]:
@@ -111,15 +112,13 @@ def _zero() -> dict[str, Any]:
 
 
 def _points(cells: Sequence[Cell], column: Column) -> dict[str, Any]:
-    """The values as marks of the type with error bars, each with its number beside it."""
+    """The values as marks of the type, with error bars."""
     return {
         "type": "scatter",
-        "mode": "markers+text",
+        "mode": "markers",
         "y": list(range(len(cells))),
         "x": [cell.value for cell in cells],
-        "text": [_label(cell, column) for cell in cells],
-        "textposition": "middle right",
-        "textfont": {"color": "--text"},
+        "text": [written(cell.value, column.form) for cell in cells],
         "cliponaxis": False,
         "error_x": {
             "type": "data",
@@ -143,9 +142,18 @@ def _reach(low: float | None, high: float | None) -> float:
     return 0.0 if low is None or high is None else max(high - low, 0.0)
 
 
-def _label(cell: Cell, column: Column) -> str:
-    """The number to the right of where the interval ends."""
-    return "  " + written(cell.value, column.form)
+def _number(place: int, cell: Cell, column: Column) -> dict[str, Any]:
+    """The number of a row in the right margin, clear of its interval."""
+    return {
+        "xref": "paper",
+        "x": 1,
+        "xanchor": "left",
+        "xshift": 4,
+        "y": place,
+        "text": written(cell.value, column.form),
+        "showarrow": False,
+        "font": {"color": "--text"},
+    }
 
 
 def by_encoder(entries: Sequence[Entry], column: Column) -> Figure | None:
@@ -163,8 +171,8 @@ def by_encoder(entries: Sequence[Entry], column: Column) -> Figure | None:
     table = {label: row for label, row in table.items() if len(row) > 1}
     if not table:
         return None
-    order = sorted(table, key=lambda label: max(c.value or 0.0 for c in table[label].values()))
-    data = [_across(label, table[label], names, place) for place, label in enumerate(order[::-1])]
+    order = sorted(table, key=lambda label: -max(c.value or 0.0 for c in table[label].values()))
+    data = [_across(label, table[label], names, place) for place, label in enumerate(order)]
     return Figure(
         name="encoders",
         heading="What the encoder changes",
@@ -180,18 +188,21 @@ def by_encoder(entries: Sequence[Entry], column: Column) -> Figure | None:
             "data": data,
             "layout": layout(
                 380,
-                axis(showgrid=False, ticks="", range=[-0.3, len(names) - 0.1]),
+                axis(showgrid=False, ticks="", range=[-0.3, len(names) - 0.7]),
                 axis(_statistic(column)),
-                margin={"l": 44, "r": 130, "t": 12, "b": 40},
-                annotations=_ends(table, names, column),
+                margin={"l": 44, "r": 12, "t": 12, "b": 32},
+                annotations=line_numbers(
+                    [_end(table[label], names) for label in order], height=260
+                ),
             ),
         },
         columns=("method", "encoder", "value", "low", "high", "n"),
         rows=[
             (label, name, cell.value, cell.low, cell.high, cell.n)
-            for label in order[::-1]
+            for label in order
             for name, cell in sorted(table[label].items())
         ],
+        key=order,
     )
 
 
@@ -230,39 +241,7 @@ def _across(
     }
 
 
-def _ends(
-    table: Mapping[str, Mapping[str, Cell]], names: Sequence[str], column: Column
-) -> list[dict[str, Any]]:
-    """The name of each line beside its last mark, moved apart where lines end close together."""
-    last = {
-        label: next((row[n].value, n) for n in reversed(names) if n in row)
-        for label, row in table.items()
-    }
-    ends = sorted(((value or 0.0), label, name) for label, (value, name) in last.items())
-    spread = (ends[-1][0] - ends[0][0]) or 1.0
-    return [
-        {
-            "x": name,
-            "y": value,
-            "ax": 10,
-            "ay": shift,
-            "xanchor": "left",
-            "xshift": 6,
-            "text": plain(label),
-            "showarrow": False,
-            "yshift": shift,
-            "font": {"color": "--text"},
-        }
-        for (value, label, name), shift in zip(ends, _apart(ends, spread, 320), strict=True)
-    ]
-
-
-def _apart(ends: Sequence[tuple[float, str, str]], spread: float, height: int) -> list[float]:
-    """How far to move each label up, in px, so that two lie at least 14 px apart."""
-    shifts, before = [], None
-    for value, _, _ in ends:
-        at = (value - ends[0][0]) / spread * height * 0.85
-        place = at if before is None else max(at, before + 14)
-        shifts.append(round(place - at, 1))
-        before = place
-    return shifts
+def _end(row: Mapping[str, Cell], names: Sequence[str]) -> tuple[str, float]:
+    """The last encoder that a method has a value for, and the value."""
+    name = next(name for name in reversed(names) if name in row)
+    return name, row[name].value or 0.0

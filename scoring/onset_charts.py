@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.charts import INKS, Figure, axis, layout, plain
+from scoring.charts import INKS, Figure, axis, layout, line_numbers, plain
 from scoring.leaderboard_charts import DASHES
 from scoring.leaderboard_tables import CONFORMANT, Entry
 
@@ -109,8 +109,11 @@ def score_curves(entries: Sequence[Entry], key: str) -> Figure | None:
                 420,
                 axis("false alarms, share of conformant dialogues", rangemode="tozero"),
                 axis("Score", rangemode="tozero"),
-                margin={"l": 44, "r": 12, "t": 16, "b": 44},
-                annotations=_peaks(shown, peaks),
+                margin={"l": 44, "r": 24, "t": 12, "b": 44},
+                annotations=line_numbers(
+                    [(points[-1]["false_alarms"], points[-1]["score"]) for _, points in shown],
+                    height=300,
+                ),
             ),
         },
         columns=(
@@ -142,6 +145,7 @@ def score_curves(entries: Sequence[Entry], key: str) -> Figure | None:
             for entry, points in shown
             for point in points
         ],
+        key=[entry.name for entry, _ in shown],
     )
 
 
@@ -181,28 +185,3 @@ def _curve(
         "hovertemplate": "%{fullData.name}, as run: %{y:.1f}<extra></extra>",
     }
     return [line, mark]
-
-
-def _peaks(
-    shown: Sequence[tuple[Entry, Sequence[Mapping[str, Any]]]],
-    peaks: Sequence[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
-    """The name of each line, from its highest point to the right of all lines."""
-    right = max(point["false_alarms"] for _, points in shown for point in points)
-    order = sorted(range(len(shown)), key=lambda place: peaks[place]["score"])
-    return [
-        {
-            "x": peaks[place]["false_alarms"],
-            "y": peaks[place]["score"],
-            "text": plain(shown[place][0].name),
-            "showarrow": True,
-            "arrowhead": 0,
-            "arrowwidth": 1,
-            "arrowcolor": "--line-strong",
-            "ax": 30 if peaks[place]["false_alarms"] < right / 2 else -30,
-            "ay": -14 - 16 * rank,
-            "xanchor": "left" if peaks[place]["false_alarms"] < right / 2 else "right",
-            "font": {"color": "--text", "size": 11},
-        }
-        for rank, place in enumerate(order)
-    ]

@@ -124,7 +124,7 @@ def leaderboard(request: HttpRequest, slug: str, task: int) -> HttpResponse:
         "figures": figures,
         "fork_types": FORK_TYPES,
         "ks": KS,
-        "width": len(board.columns) + (6 if compared else 5),
+        "width": len(board.columns) + (5 if compared else 4),
         "file": f"{corpus.slug}-{chosen.task}",
     }
     return render(request, "scoring/leaderboard.html", context)
