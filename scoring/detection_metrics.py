@@ -13,9 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 FLOOR = 1e-12
+# Of error and coverage on forks, then of error and false alarms on conformant dialogues.
 WEIGHTS = (0.35, 0.15, 0.35, 0.15)
+# From errors that weigh four times coverages to all parts alike (DialFork, appendix I).
+ABLATION = {
+    ".40/.10": (0.40, 0.10, 0.40, 0.10),
+    ".35/.15": WEIGHTS,
+    ".30/.20": (0.30, 0.20, 0.30, 0.20),
+    ".25/.25": (0.25, 0.25, 0.25, 0.25),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,7 @@ def detection_score(
     false_alarms: float,
     most_fork_error: float,
     most_conformant_error: float,
+    weights: Sequence[float] = WEIGHTS,
 ) -> float:
     """One number from 0 to 100: a weighted geometric mean of four parts, each at least 1e-12.
 
@@ -87,8 +97,13 @@ def detection_score(
         1.0 if conformant_error is None else 1 - conformant_error / most_conformant_error,
         1 - false_alarms / 100,
     )
-    logs = [w * math.log(max(part, FLOOR)) for w, part in zip(WEIGHTS, parts, strict=True)]
-    return 100 * math.exp(math.fsum(logs))
+    return float(weighted_score(np.array(parts), weights))
+
+
+def weighted_score(parts: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.float64]:
+    """The score of parts of shape (..., 4), in the order of `WEIGHTS`: shape (...)."""
+    logs = np.log(np.maximum(parts, FLOOR)) @ np.asarray(weights, dtype=np.float64)
+    return 100 * np.exp(logs)
 
 
 def first_turn(assistant_turns: Sequence[int]) -> int | None:

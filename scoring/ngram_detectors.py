@@ -7,6 +7,7 @@ probability is multiplied by how clearly the turn belongs to its node (DialFork,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,7 +34,7 @@ Dialogue = Sequence[ObservedTurn]
 
 @dataclass(frozen=True, eq=False)
 class NGramDetector:
-    """A fitted detector. Values are -p ("IT") or the rise of -ln p ("SS"), to nine decimals.
+    """A fitted detector. Values are -ln p ("IT") or the rise of -ln p ("SS"), to nine decimals.
 
     A turn whose role has no node in the graph is passed over, and with "SS" the first turn of a
     dialogue has no rise. `calibration` holds the largest value of each training dialogue that has
@@ -59,18 +60,22 @@ class NGramDetector:
     def cut(self, alpha: float) -> float | None:
         """The value above which a turn is an alarm; None with too few training dialogues.
 
-        In sample: the 100(1 - alpha)th percentile of `calibration`, alpha = .05 in DialFork. Left
-        out: the ceil((n + 1)(1 - alpha))-th smallest.
+        In sample, alpha = .05 in DialFork: the percentile 100 alpha of the least probabilities, or
+        100(1 - alpha) of the largest rises. Left out: the ceil((n + 1)(1 - alpha))-th smallest.
         """
         if self.form == LEAVE_ONE_OUT or not self.calibration:
             return conformal.cut(self.calibration, alpha)
-        return float(np.percentile(self.calibration, 100 * (1 - alpha)))
+        if self.kind == SS:
+            return float(np.percentile(self.calibration, 100 * (1 - alpha)))
+        # Interpolated between probabilities, as published, not between their logarithms.
+        least = np.percentile(np.exp(-np.array(self.calibration)), 100 * alpha)
+        return float(_rounded(-np.log(least)))
 
     def watch(self, turns: Iterable[ObservedTurn]) -> Iterator[Suspicion]:
         """The value of each judged turn, before the next turn is read."""
         seen = readings(self._model, self._placed(turns), node_confidence=self.node_confidence)
         for reading in seen:
-            value = -reading.probability if self.kind == IT else reading.rise
+            value = -math.log(reading.probability) if self.kind == IT else reading.rise
             if reading.turn.judged and value is not None:
                 yield Suspicion(reading.turn.number, float(_rounded(np.float64(value))))
 
@@ -118,7 +123,7 @@ class NGramDetector:
             if not len(places):
                 continue
             with one_thread():
-                likeness = cosines(vectors[places], self.graph.vectors[role])
+                likeness = cosines(vectors[places].astype(np.float64), self.graph.vectors[role])
             best = likeness.argmax(axis=1)
             codes[places] = nodes[best]
             if self.node_confidence:
@@ -135,7 +140,8 @@ class NGramDetector:
 
     def _placed(self, turns: Iterable[ObservedTurn]) -> Iterator[WatchedTurn]:
         for turn in turns:
-            node = flow_graphs.assign(self.graph, [turn.role], np.asarray(turn.vector)[None])[0]
+            vector = np.asarray(turn.vector, dtype=np.float64)[None]
+            node = flow_graphs.assign(self.graph, [turn.role], vector)[0]
             if node:
                 judged = turn.role == ASSISTANT
                 yield WatchedTurn(turn.number, node.node, judged, node.confidence)
@@ -228,9 +234,9 @@ def _values(
     probability = model.probabilities(codes, places)
     if node_confidence:
         probability = probability * confidence
-    if kind == IT:
-        return _rounded(-probability)
     surprisal = -np.log(probability)
+    if kind == IT:
+        return _rounded(surprisal)
     rises = np.full(len(surprisal), np.nan)
     rises[1:] = np.diff(surprisal)
     rises[places == 0] = np.nan

@@ -21,7 +21,7 @@ from benchmark.models import Corpus
 from benchmark.records import digest_of
 from dialfork_site import __version__
 from scoring import corpora as reading
-from scoring import encoders, fork_distances, leases, turn_surprisals
+from scoring import encoders, fork_distances, leases, onsets, turn_surprisals
 from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 KINDS: dict[str, ModuleType] = {
     fork_distances.KIND: fork_distances,
+    onsets.KIND: onsets,
     turn_surprisals.KIND: turn_surprisals,
 }
 # Raised when the way of scoring changes, so that older runs are not taken for the same.

@@ -36,6 +36,9 @@ SERVICES = {
     "scoring/compositions.py",
     "scoring/leaderboards.py",
     "scoring/fork_distances.py",
+    "scoring/onset_fits.py",
+    "scoring/onsets.py",
+    "scoring/workflow_knowledge.py",
     "scoring/turn_surprisals.py",
     "scoring/reproducing_inputs.py",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -143,11 +144,12 @@ def test_in_sample_thresholds_are_those_of_the_plain_detector(train, kind, nc):
     seen = [list(detectors.watched(graph, d.roles, d.texts, d.vectors)) for d in parts]
     values = detectors.calibration_values(model, seen, kind=kind, node_confidence=nc)
     found = fitted(train, kind=kind, order=3, node_confidence=nc, calibration=IN_SAMPLE)
-    sign = -1 if kind == IT else 1
-    assert list(found.calibration) == pytest.approx([sign * v for v in values], abs=1e-8)
+    expected = [-math.log(value) if kind == IT else value for value in values]
+    assert list(found.calibration) == pytest.approx(expected, abs=1e-8)
     if values:
-        plain = detectors.calibrate(model, seen, kind=kind, node_confidence=nc)
-        assert found.cut(0.05) == pytest.approx(sign * plain.threshold, abs=1e-8)
+        plain = detectors.calibrate(model, seen, kind=kind, node_confidence=nc).threshold
+        cut = -math.log(plain) if kind == IT else plain
+        assert found.cut(0.05) == pytest.approx(cut, abs=1e-8)
 
 
 def test_left_out_thresholds_are_conformal_and_need_enough_dialogues():
