@@ -36,6 +36,7 @@ class Figure:
 
     `name` is its name in addresses and files, `label` what a screen reader says of it. A cell that
     is None is a number that does not exist. `key` names the lines that the drawing numbers from 1.
+    `points` are the columns and rows of the file to save where the table only sums them up.
     """
 
     name: str
@@ -46,6 +47,12 @@ class Figure:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     key: Sequence[str] = ()
+    points: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+
+    @property
+    def file(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """Columns and rows of the figure saved as a file."""
+        return self.points or (self.columns, self.rows)
 
 
 def plain(text: str) -> str:

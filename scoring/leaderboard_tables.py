@@ -15,7 +15,7 @@ from benchmark.records import FORK_TYPES
 from scoring.methods import CONTROL, METHODS
 
 AVERAGE, CONFORMANT = "all", "conformant"
-TAU, SHARE, TURNS, P, SCORE = "tau", "share", "turns", "p", "score"
+TAU, SHARE, PERCENT, TURNS, P, SCORE = "tau", "share", "percent", "turns", "p", "score"
 LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
@@ -104,6 +104,26 @@ class Entry:
         return ", ".join(part for part in (self.label, self.encoder, *self.settings) if part)
 
 
+def promise_words(entry: Entry, cell: Cell) -> str:
+    """What a rate of false alarms was to be: the promise of the form that gives one, and what its
+    threshold leads one to expect (per cent); "" where the threshold is not conformal."""
+    expected = cell.detail.get("expectation")
+    if expected is None:
+        return ""
+    settings = entry.parameters.get("settings") or {}
+    said = f"expected {expected:.1f} %"
+    if (entry.method, settings.get("form")) in PROMISING or settings.get("form") == "split":
+        said = f"promised at most {100 * cell.detail['alpha']:g} %, {said}"
+    else:
+        said = f"no promise, {said}"
+    silent = cell.detail.get("silent_workflows")
+    return said + (f"; {silent} workflows too small for any alarm" if silent else "")
+
+
+# Only the exact form lets the watched dialogue take part, on which the promise rests.
+PROMISING = {("novelty", "exact")}
+
+
 def columns(task: str, *, fork_type: str = "", k: int = 0) -> list[Column]:
     """The columns of a task; with `fork_type` only that type, with `k` only what depends on k."""
     groups = [fork_type] if fork_type else [*FORK_TYPES, AVERAGE]
@@ -120,15 +140,15 @@ def columns(task: str, *, fork_type: str = "", k: int = 0) -> list[Column]:
 def _onset_columns(groups: Sequence[str], group: str, k: int) -> list[Column]:
     found = [_column("error", name, _head(name), TURNS, False) for name in groups]
     found += [
-        _column("coverage", group, "Forks flagged", SHARE, True),
-        _column("exact_hit", group, "Exact turn", SHARE, True),
+        _column("coverage", group, "Forks flagged", PERCENT, True),
+        _column("exact_hit", group, "Exact turn", PERCENT, True),
     ]
     if k:
         return found
     return [
         *found,
         _column("conformant_error", CONFORMANT, "Conformant error", TURNS, False),
-        _column("false_alarms", CONFORMANT, "False alarms", SHARE, False),
+        _column("false_alarms", CONFORMANT, "False alarms", PERCENT, False),
         _column("score", AVERAGE, "Score", SCORE, True),
     ]
 
@@ -252,8 +272,8 @@ def written(value: float | None, form: str) -> str:
     """A value as the table prints it; an en dash where there is none."""
     if value is None:
         return "–"
-    if form == SHARE:
-        return f"{100 * value:.1f} %"
+    if form in (SHARE, PERCENT):
+        return f"{value * (100 if form == SHARE else 1):.1f} %"
     if form == P:
         return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
     return f"{value:.3f}" if form == TAU else f"{value:.2f}"

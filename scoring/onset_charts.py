@@ -92,11 +92,11 @@ def score_curves(entries: Sequence[Entry], key: str) -> Figure | None:
     return Figure(
         name="curve",
         heading=f"{shown[top][0].label} reaches a Score of {peaks[top]['score']:.1f} at "
-        f"{100 * peaks[top]['false_alarms']:.0f} % false alarms",
+        f"{peaks[top]['false_alarms']:.0f} % false alarms",
         note=note,
         label="Score against false alarms: "
         + "; ".join(
-            f"{entry.name} at most {peak['score']:.1f} at {100 * peak['false_alarms']:.0f} %"
+            f"{entry.name} at most {peak['score']:.1f} at {peak['false_alarms']:.0f} %"
             for (entry, _), peak in zip(shown, peaks, strict=True)
         ),
         drawing={
@@ -107,7 +107,7 @@ def score_curves(entries: Sequence[Entry], key: str) -> Figure | None:
             ],
             "layout": layout(
                 420,
-                axis("false alarms, share of conformant dialogues", rangemode="tozero"),
+                axis("false alarms, % of conformant dialogues", rangemode="tozero"),
                 axis("Score", rangemode="tozero"),
                 margin={"l": 44, "r": 24, "t": 12, "b": 44},
                 annotations=line_numbers(
@@ -169,7 +169,7 @@ def _curve(
         "x": [point["false_alarms"] for point in points],
         "y": [point["score"] for point in points],
         "line": {"color": "--text-2", "width": 1.75, "dash": DASHES[place % len(DASHES)]},
-        "hovertemplate": "%{fullData.name}: Score %{y:.1f} at %{x:.1%}<extra></extra>",
+        "hovertemplate": "%{fullData.name}: Score %{y:.1f} at %{x:.1f} %<extra></extra>",
     }
     rate = entry.cells.get(f"false_alarms-{CONFORMANT}")
     score = entry.cells[key].value

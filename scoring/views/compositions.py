@@ -67,7 +67,7 @@ def as_csv(
     tables: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]]]] = {
         "workflows": (WORKFLOW_COLUMNS, [workflow_cells(row) for row in found.workflows]),
         "conditions": (CONDITION_COLUMNS, [condition_cells(row) for row in found.conditions]),
-        **{figure.name: (figure.columns, figure.rows) for figure in figures},
+        **{figure.name: figure.file for figure in figures},
     }
     name = request.GET.get("of") or "workflows"
     if name not in tables:

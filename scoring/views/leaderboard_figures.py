@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import BadRequest
 
 from benchmark.records import FORK_TYPES
-from scoring import leaderboard_charts, onset_charts
+from scoring import leaderboard_charts, likelihood_charts, onset_charts
 from scoring.charts import Figure
 from scoring.leaderboard_tables import AVERAGE, Entry
-from scoring.leaderboards import Board, Choice
+from scoring.leaderboards import FLOW_METHODS, Board, Choice, likelihoods
 
 SCORE = f"score-{AVERAGE}"
 
 
-def figures_of(board: Board, chosen: Choice, run: int | None) -> list[Figure]:
-    """The figures that have something to show. `run` picks the run that single ones are about.
-
-    Raises BadRequest for a run that is not on the board.
-    """
+def figures_of(board: Board, chosen: Choice, picked: Entry | None) -> list[Figure]:
+    """The figures that have something to show; `picked` is the run that single ones are about."""
     rows = [*board.entries, *board.controls]
-    if run is not None and run not in {entry.run for entry in rows}:
-        raise BadRequest(f"run is {run}; it must be one of {_runs(rows)}.")
     first = board.columns[0].statistic
     drawn: list[Figure | None] = [
         leaderboard_charts.type_bars(rows, column)
@@ -30,23 +27,46 @@ def figures_of(board: Board, chosen: Choice, run: int | None) -> list[Figure]:
     drawn.append(leaderboard_charts.by_encoder(rows, board.main))
     if chosen.task == "task3":
         drawn.append(onset_charts.score_curves(board.entries, SCORE))
-        drawn += histograms(board.entries, chosen, run)
+    if picked:
+        drawn += densities(board, chosen, picked) + histograms(chosen, picked)
     return [figure for figure in drawn if figure]
 
 
-def _runs(rows: list[Entry]) -> str:
-    return ", ".join(str(entry.run) for entry in rows) or "none: there is no run yet"
+def single_runs(board: Board, chosen: Choice) -> list[Entry]:
+    """The runs that a figure of one run can be about: FlowKL in task 1, detectors in task 3."""
+    rows = [*board.entries, *board.controls]
+    if chosen.task == "task1":
+        return [entry for entry in rows if entry.method in FLOW_METHODS]
+    return [e for e in rows if SCORE in e.cells and e.cells[SCORE].detail.get("histogram")]
 
 
-def histograms(entries: list[Entry], chosen: Choice, run: int | None) -> list[Figure | None]:
-    """Onset errors per type of one run: the one asked for, else the first with a histogram."""
-    able = [e for e in entries if SCORE in e.cells and e.cells[SCORE].detail.get("histogram")]
-    of = next((entry for entry in able if run in (None, entry.run)), None)
-    if of is None:
+def pick(able: Sequence[Entry], run: int | None) -> Entry | None:
+    """The run asked for, else the first. Raises BadRequest for one that has no such figure."""
+    found = next((entry for entry in able if run in (None, entry.run)), None)
+    if found is None and run is not None:
+        allowed = ", ".join(str(entry.run) for entry in able) or "left out"
+        raise BadRequest(f"run is {run}; it must be one of {allowed}.")
+    return found
+
+
+def histograms(chosen: Choice, of: Entry) -> list[Figure | None]:
+    """Onset errors per type."""
+    if SCORE not in of.cells:
         return []
     counts = of.cells[SCORE].detail["histogram"]
-    types = [chosen.fork_type] if chosen.fork_type else FORK_TYPES
-    return [
-        onset_charts.error_histogram(name, counts.get(name), f"{of.name} (run {of.run})")
-        for name in types
-    ]
+    words = f"{of.name} (run {of.run})"
+    return [onset_charts.error_histogram(n, counts.get(n), words) for n in types(chosen)]
+
+
+def densities(board: Board, chosen: Choice, of: Entry) -> list[Figure | None]:
+    """Likelihoods of one workflow: the one filtered for, else the first."""
+    workflow = chosen.workflow or next(iter(board.workflows), "")
+    if of.method not in FLOW_METHODS or not workflow:
+        return []
+    found = likelihoods(of.run, workflow)
+    words = f"workflow {workflow}, {of.name} (run {of.run})"
+    return [likelihood_charts.ridges(name, found, words) for name in types(chosen)]
+
+
+def types(chosen: Choice) -> Sequence[str]:
+    return (chosen.fork_type,) if chosen.fork_type else FORK_TYPES

@@ -18,18 +18,20 @@ from benchmark.views.paging import choice, number
 from scoring import leaderboards as reading
 from scoring.charts import Figure, interval_bar
 from scoring.leaderboard_tables import (
+    PERCENT,
     SHARE,
     Cell,
     Column,
     Difference,
     Entry,
     best_first,
+    promise_words,
     written,
 )
 from scoring.leaderboards import Board, Choice
 from scoring.methods import TASKS
 from scoring.views import csv_files
-from scoring.views.leaderboard_figures import figures_of
+from scoring.views.leaderboard_figures import figures_of, pick, single_runs
 
 KS = ("1", "2", "3", "4")
 HEADINGS = {
@@ -62,11 +64,22 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Printed:
+    """A cell as text: its value, its interval, and what was promised of it."""
+
+    column: Column
+    cell: Cell | None
+    value: str
+    interval: str = ""
+    promise: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A run as the table prints it; `standing` is its difference to the reference, if compared."""
 
     entry: Entry
-    cells: list[tuple[Column, Cell | None, str, str]]
+    cells: list[Printed]
     bar: Mapping[str, float] | None
     main: Cell | None
     standing: Difference | None
@@ -95,7 +108,9 @@ def leaderboard(request: HttpRequest, slug: str, task: int) -> HttpResponse:
     corpus = get_object_or_404(Corpus, slug=slug)
     chosen = read_choice(request, task)
     board = read_board(request, corpus, chosen)
-    figures = figures_of(board, chosen, number(request, "run"))
+    able = single_runs(board, chosen)
+    picked = pick(able, number(request, "run"))
+    figures = figures_of(board, chosen, picked)
     if csv_files.wanted(request):
         return as_csv(request, corpus, chosen, board, figures)
     heading, lede = HEADINGS[task]
@@ -124,6 +139,9 @@ def leaderboard(request: HttpRequest, slug: str, task: int) -> HttpResponse:
         "figures": figures,
         "fork_types": FORK_TYPES,
         "ks": KS,
+        "able": able if len(able) > 1 else [],
+        "picked": picked,
+        "kept": [(name, value) for name, value in request.GET.items() if name != "run"],
         "width": len(board.columns) + (5 if compared else 4),
         "file": f"{corpus.slug}-{chosen.task}",
     }
@@ -205,15 +223,18 @@ def rows_of(
     return found
 
 
-def printed(entry: Entry, column: Column) -> tuple[Column, Cell | None, str, str]:
-    """A cell with its value and its interval as text."""
+def printed(entry: Entry, column: Column) -> Printed:
     cell = entry.cells.get(column.key)
-    if cell is None or cell.low is None or cell.high is None:
-        return column, cell, written(cell.value if cell else None, column.form), ""
+    if cell is None or cell.value is None:
+        return Printed(column, cell, written(None, column.form))
+    promise = promise_words(entry, cell) if column.statistic == "false_alarms" else ""
+    value = written(cell.value, column.form)
+    if cell.low is None or cell.high is None:
+        return Printed(column, cell, value, "", promise)
     low, high = written(cell.low, column.form), written(cell.high, column.form)
-    if column.form == SHARE:
+    if column.form in (SHARE, PERCENT):
         low = low.removesuffix(" %")
-    return column, cell, written(cell.value, column.form), f"[{low}, {high}]"
+    return Printed(column, cell, value, f"[{low}, {high}]", promise)
 
 
 def compare_address(corpus: Corpus, chosen: Choice, board: Board) -> str:
@@ -234,7 +255,7 @@ def as_csv(
         raise BadRequest(f"of is {name[:40]!r}; it must be one of {', '.join(by_name)}.")
     file = f"{corpus.slug}-{chosen.task}" + (f"-{name}" if name else "")
     if name:
-        return csv_files.answer(file, by_name[name].columns, by_name[name].rows)
+        return csv_files.answer(file, *by_name[name].file)
     head = ["run", "method", "encoder", "settings", "control"]
     for column in board.columns:
         parts = ("", " low", " high", " n", " left out", " reason")
