@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from scoring.time_warping import dtw_pairs, flow_dtw
+from scoring.discounted_alignment import (
+    discounted_alignment,
+    discounted_alignment_pairs,
+    soft_lcs,
+    soft_lcs_pairs,
+)
+from scoring.time_warping import dtw_pairs, dtw_path_pairs, flow_dtw
 from scoring.turn_vectors import (
     Block,
     DialogueVectors,
@@ -31,10 +37,14 @@ from scoring.turn_vectors import (
 
 __all__ = [
     "METHODS",
+    "WITH_THETA",
     "DialogueVectors",
     "Distance",
     "cosine_distance",
+    "discounted_alignment",
+    "discounted_alignment_pairs",
     "dtw_pairs",
+    "dtw_path_pairs",
     "flow_dtw",
     "flow_score",
     "flow_score_pairs",
@@ -43,6 +53,8 @@ __all__ = [
     "random_pairs",
     "scored_turns",
     "shared_prefix_pairs",
+    "soft_lcs",
+    "soft_lcs_pairs",
     "turn_difference_pairs",
     "word_difference_pairs",
 ]
@@ -223,9 +235,13 @@ METHODS: dict[str, Callable[..., list[Distance]]] = {
     "flow_score": flow_score_pairs,
     "mean": mean_pairs,
     "flow_dtw": dtw_pairs,
+    "discounted_alignment": discounted_alignment_pairs,
+    "soft_lcs": soft_lcs_pairs,
     "full": full_pairs,
     "shared_prefix": shared_prefix_pairs,
     "turn_difference": turn_difference_pairs,
     "word_difference": word_difference_pairs,
     "random": random_pairs,
 }
+# Methods with an argument `theta`, measured on conformant dialogues of the workflow.
+WITH_THETA = frozenset({"discounted_alignment", "soft_lcs"})

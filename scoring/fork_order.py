@@ -7,20 +7,21 @@ are 4, 3, 2, 1, and Kendall's tau-b is taken against the predicted ones (`rankin
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.records import FORK_TYPES
 from scoring.estimates import Estimate, undefined
-from scoring.rankings import SAME_DECIMALS, order_taus
+from scoring.rankings import SAME_DECIMALS, exact_recovery, order_taus
 
 KS = (1, 2, 3, 4)
 ALL = "all"
 NO_UNIT = "no source has all four forks of this type scored"
+NO_WHOLE_SOURCE = "no source has all forks of all four types scored"
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +37,29 @@ class ForkDistance:
     reason: str = ""
 
 
+class Units(NamedTuple):
+    """Rows of four distances (k = 1 to 4), one per source with all four forks of a type."""
+
+    values: dict[int, list[float]]
+    reasons: Counter[str]
+
+    @property
+    def taus(self) -> dict[int, float]:
+        """Tau-b of each source's four forks."""
+        if not self.values:
+            return {}
+        found = order_taus(list(self.values.values())).tolist()
+        return dict(zip(self.values, found, strict=True))
+
+
+def units_by_type(rows: Sequence[ForkDistance]) -> dict[str, Units]:
+    """The complete units of each fork type present, and why other sources have none."""
+    table: dict[str, dict[int, list[ForkDistance]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        table[row.type][row.source].append(row)
+    return {name: _complete(table[name]) for name in FORK_TYPES if name in table}
+
+
 def taus_by_type(
     rows: Sequence[ForkDistance], *, seed: int, resamples: int = 2000
 ) -> dict[str, Estimate]:
@@ -44,48 +68,72 @@ def taus_by_type(
     "all" is the plain mean of the types. Intervals are 95 % percentile bootstrap over sources
     (all types of a source drawn together, as they share it), None below two sources. `detail`
     holds `skipped` (sources of the type left out), `reasons` (why, counted), `constant` (number of
-    sources whose forks the method could not order) and `seed`.
+    sources whose forks the method could not order), `constant_share` and `exact_recovery` (shares
+    of the sources), and `seed`; of "all" also `sixteen`: all forks of a source in one order, see
+    `sixteen_tau`.
     """
-    table = _by_unit(rows)
-    sources = sorted({source for source, _ in table})
+    units = units_by_type(rows)
+    sources = sorted({row.source for row in rows})
     place = {source: row for row, source in enumerate(sources)}
-    types = [name for name in FORK_TYPES if any(type_ == name for _, type_ in table)]
-    taus = np.full((len(sources), len(types)), np.nan)
+    taus = np.full((len(sources), len(units)), np.nan)
     draws = _draws(len(sources), resamples, seed)
     found: dict[str, Estimate] = {}
-    for column, name in enumerate(types):
-        units, reasons = _complete({s: table[s, name] for s in sources if (s, name) in table})
-        constant = 0
-        if units:
-            taus[[place[source] for source in units], column] = order_taus(list(units.values()))
-            rounded = np.round(list(units.values()), SAME_DECIMALS)
-            constant = int((np.ptp(rounded, axis=1) == 0).sum())
-        detail = {
-            "skipped": sum(reasons.values()),
-            "reasons": dict(sorted(reasons.items())),
-            "constant": constant,
-            "seed": seed,
-        }
-        found[name] = _of_type(taus[:, column], draws, detail)
-    if types:
-        found[ALL] = _of_all(taus, found, draws, seed)
+    for column, (name, unit) in enumerate(units.items()):
+        known = unit.taus
+        taus[[place[source] for source in known], column] = list(known.values())
+        found[name] = _of_type(taus[:, column], draws, _detail(unit, seed))
+    if units:
+        found[ALL] = _of_all(taus, found, draws, seed, sixteen_tau(units))
     return found
 
 
-def _by_unit(rows: Sequence[ForkDistance]) -> dict[tuple[int, str], list[ForkDistance]]:
-    table: dict[tuple[int, str], list[ForkDistance]] = defaultdict(list)
+def taus_by_workflow(
+    rows: Sequence[ForkDistance],
+    workflow_of: Mapping[int, str],
+    *,
+    seed: int,
+    resamples: int = 2000,
+) -> dict[str, dict[str, Estimate]]:
+    """`taus_by_type` of the sources of each workflow, by its name; sources without one are out.
+
+    `workflow_of` names the workflow of a source.
+    """
+    parts: dict[str, list[ForkDistance]] = defaultdict(list)
     for row in rows:
-        table[row.source, row.type].append(row)
-    return table
+        if name := workflow_of.get(row.source):
+            parts[name].append(row)
+    return {
+        name: taus_by_type(parts[name], seed=seed, resamples=resamples) for name in sorted(parts)
+    }
 
 
-def _complete(
-    units: dict[int, list[ForkDistance]],
-) -> tuple[dict[int, list[float]], Counter[str]]:
+def sixteen_tau(units: Mapping[str, Units]) -> dict[str, Any]:
+    """Mean tau-b of all sixteen forks of a source in one order against falling k.
+
+    Harder than four orders of four: distances must agree across types, too. {"value", "reason",
+    "n"}; over sources with all sixteen forks.
+    """
+    whole = [unit.values for unit in units.values()]
+    sources = set.intersection(*map(set, whole)) if len(whole) == len(FORK_TYPES) else set()
+    if not sources:
+        return {"value": None, "reason": NO_WHOLE_SOURCE, "n": 0}
+    rows = np.array([[four[source] for four in whole] for source in sorted(sources)])
+    rows = np.round(rows.reshape(len(rows), -1), SAME_DECIMALS)
+    k = np.tile(KS, len(FORK_TYPES))
+    before, after = np.triu_indices(len(k), k=1)
+    gold = np.sign(k[after] - k[before])
+    signs = np.sign(rows[:, before] - rows[:, after])
+    scale = np.sqrt(np.abs(signs).sum(axis=1) * np.abs(gold).sum())
+    taus = np.divide(signs @ gold, scale, out=np.zeros(len(rows)), where=scale > 0)
+    return {"value": float(taus.mean()), "reason": "", "n": len(rows)}
+
+
+def _complete(units: Mapping[int, list[ForkDistance]]) -> Units:
     """The four distances of each source that has them, and why the others are left out."""
     whole: dict[int, list[float]] = {}
     reasons: Counter[str] = Counter()
-    for source, forks in units.items():
+    for source in sorted(units):
+        forks = units[source]
         values = {fork.k: fork.value for fork in forks if fork.value is not None}
         undefined_ones = [fork.reason for fork in forks if fork.value is None]
         if undefined_ones:
@@ -96,7 +144,25 @@ def _complete(
             reasons["fewer than four forks"] += 1
         else:
             whole[source] = [float(values[k]) for k in KS]
-    return whole, reasons
+    return Units(whole, reasons)
+
+
+def _detail(unit: Units, seed: int) -> dict[str, Any]:
+    detail: dict[str, Any] = {
+        "skipped": sum(unit.reasons.values()),
+        "reasons": dict(sorted(unit.reasons.items())),
+        "constant": 0,
+        "constant_share": None,
+        "exact_recovery": None,
+        "seed": seed,
+    }
+    if unit.values:
+        values = np.round(list(unit.values.values()), SAME_DECIMALS)
+        constant = int((np.ptp(values, axis=1) == 0).sum())
+        detail["constant"] = constant
+        detail["constant_share"] = constant / len(values)
+        detail["exact_recovery"] = exact_recovery(values).value
+    return detail
 
 
 def _draws(n: int, resamples: int, seed: int) -> NDArray[np.int64]:
@@ -132,17 +198,24 @@ def _of_type(taus: Floats, draws: NDArray[np.int64], detail: dict[str, Any]) -> 
 
 
 def _of_all(
-    taus: Floats, found: dict[str, Estimate], draws: NDArray[np.int64], seed: int
+    taus: Floats,
+    found: dict[str, Estimate],
+    draws: NDArray[np.int64],
+    seed: int,
+    sixteen: dict[str, Any],
 ) -> Estimate:
     defined = [estimate for estimate in found.values() if estimate.value is not None]
     n = sum(estimate.n for estimate in defined)
-    detail = {
+    detail: dict[str, Any] = {
         "skipped": sum(estimate.detail["skipped"] for estimate in found.values()),
         "types": len(defined),
         "seed": seed,
     }
     if not defined:
         return undefined(NO_UNIT, **detail)
+    for name in ("constant_share", "exact_recovery"):
+        detail[name] = float(np.mean([estimate.detail[name] for estimate in defined]))
+    detail["sixteen"] = sixteen
     columns = [taus[:, i] for i in range(taus.shape[1]) if not np.isnan(taus[:, i]).all()]
     means = np.mean([_resampled(column, draws) for column in columns], axis=0)
     value = float(np.mean([estimate.value for estimate in defined]))

@@ -60,7 +60,9 @@ def send(run: Run, redis_url: str) -> None:
 
 
 def taus(run: Run) -> list[tuple]:
-    return list(run.results.order_by("group").values_list("group", "value", "n", "ci_low"))
+    return list(
+        run.results.order_by("group", "workflow").values_list("group", "value", "n", "ci_low")
+    )
 
 
 @pytest.mark.slow
@@ -87,5 +89,5 @@ def test_a_worker_on_redis_scores_a_run_and_another_finishes_what_a_killed_one_l
     run.delete()
     alone = runs.work_through(runs.start("task2", [forks], parameters))
     assert found == list(
-        alone.results.order_by("group").values_list("group", "value", "n", "ci_low")
+        alone.results.order_by("group", "workflow").values_list("group", "value", "n", "ci_low")
     )
