@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.estimates import Estimate
+from scoring.onset_methods import ObservedTurn
 from scoring.turn_vectors import DialogueVectors, scored_turns
 
 # Vectors are float32, and matrix products of another machine round otherwise.
@@ -65,6 +67,23 @@ class Numbers:
     def add(self, kind: str, *key: Any, **fields: Any) -> None:
         self.rows[(kind, *map(str, key))] = fields
 
+    def add_estimate(self, estimate: Estimate, *key: Any) -> None:
+        """A result row: `key` is statistic, group, workflow and k; the detail's `skipped` is the
+        row's, and a reason stands only where there is no value."""
+        detail = dict(estimate.detail)
+        low, high = estimate.ci or (None, None)
+        self.add(
+            "result",
+            *key,
+            value=estimate.value,
+            reason=estimate.reason if estimate.value is None else "",
+            n=estimate.n,
+            skipped=detail.pop("skipped", 0),
+            ci_low=low,
+            ci_high=high,
+            detail=detail,
+        )
+
 
 class ExportedRun:
     """The folder of one run."""
@@ -99,18 +118,16 @@ class ExportedRun:
         return (each for each in self.dialogues.values() if each.corpus in corpora)
 
     def fitting_half(self, workflow: int | None) -> list[ExportedDialogue]:
-        """The conformant train half of a workflow, in the order of outside names."""
-        rows = [
-            each
-            for each in self.dialogues.values()
-            if each.workflow == workflow and each.conformant and each.split == "train"
-        ]
-        named = [each for each in rows if each.numbers]
-        return sorted(named, key=lambda each: (each.format, each.external_id, each.id))
+        """The conformant train half of a workflow, in the order in which the run was fitted."""
+        return [self.dialogues[key] for key in self._fitting.get(workflow, ())]
+
+    @cached_property
+    def _fitting(self) -> dict[int | None, list[int]]:
+        return {row["workflow"]: row["dialogues"] for row in self.lines("fitting")}
 
     @cached_property
     def workflows(self) -> dict[int, dict[str, Any]]:
-        """Workflows with their steps and moves, by id."""
+        """Workflows with their steps and moves, by id, in the order of names."""
         return {row["id"]: row for row in self.lines("workflows")}
 
     @cached_property
@@ -144,6 +161,15 @@ class ExportedRun:
             whole = self.vectors_for(["\n".join(texts)])[0] if places else None
             return DialogueVectors(roles, texts, nothing, whole)
         return DialogueVectors(roles, texts, self.vectors_for(texts) if places else nothing)
+
+    def observed(self, dialogue: ExportedDialogue) -> list[ObservedTurn]:
+        """The scored turns as a detector sees them."""
+        numbers = [dialogue.numbers[place] for place in dialogue.scored]
+        seen = self.scored(dialogue)
+        return [
+            ObservedTurn(*turn)
+            for turn in zip(numbers, seen.roles, seen.texts, seen.vectors, strict=True)
+        ]
 
     def stored(self) -> Numbers:
         """Every number the run stored."""

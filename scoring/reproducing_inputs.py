@@ -13,7 +13,7 @@ from django.db.models import Model, Q, QuerySet
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
 from scoring import reproducers
-from scoring.corpora import encoder_of
+from scoring.corpora import encoder_of, fitting_turns
 from scoring.embeddings import vectors_for
 from scoring.models import Run
 from scoring.turn_vectors import scored_turns
@@ -52,6 +52,7 @@ def export_run(run: Run, folder: Path) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "run.json", described(run))
     counts = {
+        "fitting": write_lines(folder / "fitting.jsonl", fitting(run)),
         "dialogues": write_lines(folder / "dialogues.jsonl", dialogues(run)),
         "workflows": write_lines(folder / "workflows.jsonl", workflows(run)),
         "numbers": write_lines(folder / "numbers.jsonl", numbers(run)),
@@ -80,7 +81,13 @@ def known_workflows(run: Run) -> QuerySet[Workflow]:
     """Workflows of the corpora and of their dialogues."""
     own = Q(corpus__in=read_corpora(run))
     used = Dialogue.objects.filter(corpus__in=read_corpora(run)).values("workflow")
-    return Workflow.objects.filter(own | Q(pk__in=used)).order_by("pk")
+    return Workflow.objects.filter(own | Q(pk__in=used)).order_by("name", "pk")
+
+
+def fitting(run: Run) -> Iterator[dict[str, Any]]:
+    """The conformant train half of each workflow, in the order in which it is fitted on."""
+    for workflow in known_workflows(run):
+        yield {"workflow": workflow.pk, "dialogues": list(fitting_turns(workflow.pk))}
 
 
 def dialogues(run: Run) -> Iterator[dict[str, Any]]:

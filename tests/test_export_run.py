@@ -33,8 +33,12 @@ print(json.dumps([found, sorted({"django", "celery"} & set(sys.modules))]))
 KINDS = {
     "surprisal": {"encoder": "lexical"},
     "task2": {"method": "flow_score", "encoder": "lexical"},
+    "task2-theta": {"method": "discounted_alignment", "encoder": "lexical"},
     "task2-full": {"method": "full", "encoder": "lexical"},
-    "task2-control": {"method": "word_difference"},
+    "task3": {"method": "ngram_it", "order": 2, "node_confidence": True, "encoder": "lexical"},
+    "task3-novelty": {"method": "novelty", "encoder": "lexical"},
+    "task3-aware": {"method": "workflow_aware", "other_workflows": True, "encoder": "lexical"},
+    "task3-random": {"method": "random_turn", "seed": 5},
 }
 
 
@@ -103,7 +107,7 @@ def test_the_folder_holds_inputs_parameters_and_numbers(forked, tmp_path, capsys
 
 
 def test_only_a_finished_run_and_a_new_folder_will_do(forked, tmp_path, capsys):
-    run = runs.start("task2", [forked], KINDS["task2-control"])
+    run = runs.start("task2", [forked], {"method": "word_difference"})
     with pytest.raises(CommandError, match="Only a run that is done"):
         exported(run, tmp_path / "open")
     runs.work_through(run)
