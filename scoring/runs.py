@@ -21,7 +21,7 @@ from benchmark.models import Corpus
 from benchmark.records import digest_of
 from dialfork_site import __version__
 from scoring import corpora as reading
-from scoring import encoders, fork_distances, leases, onsets, turn_surprisals
+from scoring import encoders, fork_distances, fork_sets, leases, onsets, turn_surprisals
 from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
@@ -36,6 +36,7 @@ from scoring.models import (
 log = logging.getLogger(__name__)
 
 KINDS: dict[str, ModuleType] = {
+    fork_sets.KIND: fork_sets,
     fork_distances.KIND: fork_distances,
     onsets.KIND: onsets,
     turn_surprisals.KIND: turn_surprisals,

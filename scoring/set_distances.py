@@ -171,17 +171,48 @@ def flow_kl(
         return undefined("a_score_is_not_finite", n=len(x) + len(y))
     if not len(x) or not len(y):
         return undefined("no_observations", n=len(x) + len(y))
-    low, high = min(x.min(), y.min()), max(x.max(), y.max())
-    n = len(x) + len(y)
-    if low == high:
-        return Estimate(0.0, n=n)
-    grid = np.linspace(low, high, GRID)
-    p, q = (
-        _log_density(side, max(_bandwidth(side, factor), (high - low) / 100), grid)
-        for side in (x, y)
-    )
-    p, q = p - logsumexp(p), q - logsumexp(q)
-    return Estimate(max(0.0, float((np.exp(p) * (p - q)).sum())), n=n)
+    return Estimate(float(flow_kl_rows(x[None], y[None], factor=factor)[0]), n=len(x) + len(y))
+
+
+def flow_kl_rows(reference: Floats, candidate: Floats, *, factor: float | None = None) -> Floats:
+    """`flow_kl` of each row of two arrays, shapes (rows, n) and (rows, m), as shape (rows,).
+
+    NaN stands for a score that is missing; a row without a score on a side is NaN itself.
+    """
+    sides = (np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64))
+    there = ~np.isnan(sides[0]).all(axis=1) & ~np.isnan(sides[1]).all(axis=1)
+    found = np.full(len(there), np.nan)
+    sides = (sides[0][there], sides[1][there])
+    low = np.minimum(*(np.nanmin(side, axis=1) for side in sides)) if there.any() else np.zeros(0)
+    high = np.maximum(*(np.nanmax(side, axis=1) for side in sides)) if there.any() else np.zeros(0)
+    values = np.zeros(len(low))
+    apart = np.flatnonzero(high > low)
+    if len(apart):
+        spread = (high - low)[apart]
+        grid = low[apart, None] + spread[:, None] * np.linspace(0, 1, GRID)
+        p, q = (_log_shares(side[apart], grid, spread / 100, factor) for side in sides)
+        values[apart] = np.maximum(0.0, (np.exp(p) * (p - q)).sum(axis=1))
+    found[there] = values
+    return found
+
+
+def _log_shares(samples: Floats, grid: Floats, least: Floats, factor: float | None) -> Floats:
+    """Log densities of each row at its grid, normalised over the grid; shape of `grid`."""
+    missing = np.isnan(samples)
+    n = (~missing).sum(axis=1)
+    away = np.where(missing, 0.0, samples - np.nanmean(samples, axis=1)[:, None])
+    deviation = np.sqrt((away**2).sum(axis=1) / np.maximum(n - 1, 1))
+    bandwidth = np.maximum((n**-0.2 if factor is None else factor) * deviation, least)
+    logs = (grid[:, :, None] - np.where(missing, np.inf, samples)[:, None, :]) ** 2
+    logs /= -2 * bandwidth[:, None, None] ** 2
+    density = _log_sums(logs)
+    return density - _log_sums(density)[:, None]
+
+
+def _log_sums(logs: Floats) -> Floats:
+    """ln of the sum of exp over the last axis."""
+    most = logs.max(axis=-1)
+    return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)))
 
 
 def flow_kl_compat(

@@ -36,6 +36,7 @@ SERVICES = {
     "scoring/compositions.py",
     "scoring/leaderboards.py",
     "scoring/fork_distances.py",
+    "scoring/fork_sets.py",
     "scoring/onset_fits.py",
     "scoring/onsets.py",
     "scoring/workflow_knowledge.py",
