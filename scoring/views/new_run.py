@@ -17,6 +17,7 @@ from benchmark.views.paging import choice
 from scoring import encoders
 from scoring.forms import NewRunForm
 from scoring.methods import METHODS
+from scoring.stored_encoders import StoredOnly, encoder_for
 from scoring.views.planned_work import work_of
 from scoring.views.starting import OFFERED, Started, start
 
@@ -97,21 +98,30 @@ def corpora(form: NewRunForm) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (not row["n_forks"], row["corpus"].slug))
 
 
-def known_encoders(form: NewRunForm) -> list[dict[str, Any]]:
-    """Every encoder, whether it is chosen, and why it cannot be used here (or "")."""
+def known_encoders(form: NewRunForm) -> dict[str, Any]:
+    """Encoders that can be used here, and the others with the reason; whether each is chosen."""
     chosen = form["encoders"].value() or []
-    return [
-        {"name": name, "chosen": name in chosen, "note": unavailable(name)}
-        for name in encoders.names()
-    ]
+    rows = []
+    for name in encoders.names():
+        usable, note = usability(name)
+        rows.append({"name": name, "chosen": name in chosen, "usable": usable, "note": note})
+    away = [row for row in rows if not row["usable"]]
+    return {
+        "here": [row for row in rows if row["usable"]],
+        "away": away,
+        "away_chosen": any(row["chosen"] for row in away),
+    }
 
 
-def unavailable(name: str) -> str:
+def usability(name: str) -> tuple[bool, str]:
+    """Whether an encoder can be used here, and what to know of it (or "")."""
     try:
-        _ = encoders.get(name).revision
+        encoder = encoder_for(name)
     except encoders.EncoderUnavailable as error:
-        return str(error)
-    return encoders.fallback_note(name)
+        return False, str(error)
+    if isinstance(encoder, StoredOnly):
+        return True, "Its weights are not here; only texts with stored vectors can be scored."
+    return True, encoders.fallback_note(name)
 
 
 def tell(request: HttpRequest, started: list[Started]) -> None:

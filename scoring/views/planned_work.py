@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
-from benchmark.models import Corpus, Dialogue, Turn
-from scoring import encoders, runs
+from benchmark.models import Corpus, Dialogue
+from scoring import runs
 from scoring.corpora import with_sources
-from scoring.embeddings import text_digest
-from scoring.models import Embedding
-from scoring.turn_vectors import SCORED_ROLES
+from scoring.encoders import EncoderUnavailable
+from scoring.stored_encoders import encoder_for
+from scoring.vector_exchange import texts_to_encode
 from scoring.views.run_tables import UNITS
-from scoring.views.starting import OFFERED, Wanted
-
-LOOKUP = 900
+from scoring.views.starting import Wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """`missing` of `texts` distinct texts have no stored vector; None where it is not known."""
+    """`missing` texts have no stored vector. `note` says why they cannot be encoded here, or ""."""
 
     encoder: str
-    texts: int
-    missing: int | None
-    reason: str = ""
+    missing: int
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +37,42 @@ class Work:
     dialogues: int
     turns: int
     encoding: list[Encoding]
-    whole_dialogues: bool
 
 
 def work_of(wanted: Sequence[Wanted]) -> Work:
-    """Count the work of runs over the same corpora. Raises ValueError where nothing can be scored.
+    """Count the work of runs of one kind over the same corpora.
 
-    Runs that exist already are counted like the others.
+    Runs that exist already are counted like the others. Raises ValueError where nothing can be
+    scored.
     """
     first = wanted[0]
     rows = sum(size for _, size in runs.KINDS[first.kind].plan(first.corpora, runs.CHUNK_DIALOGUES))
-    scope = with_sources(first.corpora)
-    read = Dialogue.objects.filter(corpus__in=scope)
-    names = list(
-        dict.fromkeys(w.parameters["encoder"] for w in wanted if "encoder" in w.parameters)
-    )
+    read = Dialogue.objects.filter(corpus__in=with_sources(first.corpora))
+    counts: dict[str, Any] = read.aggregate(n=Count("pk"), turns=Sum("n_turns", default=0))
     return Work(
         runs=len(wanted),
         rows=rows,
         unit=UNITS.get(first.kind, "dialogues"),
-        dialogues=read.count(),
-        turns=read.aggregate(n=Sum("n_turns", default=0))["n"],
-        encoding=encoding(scope, list(names)) if names else [],
-        whole_dialogues=any(
-            OFFERED[w.kind][w.parameters["method"]].name == "full"
-            for w in wanted
-            if "method" in w.parameters
-        ),
+        dialogues=counts["n"],
+        turns=counts["turns"],
+        encoding=encoding(wanted),
     )
 
 
-def encoding(corpora: Iterable[Corpus], names: Sequence[str]) -> list[Encoding]:
-    """Per encoder how many distinct texts of scored turns have no vector yet."""
-    turns = Turn.objects.filter(dialogue__corpus__in=corpora, role__in=SCORED_ROLES)
-    texts = turns.order_by().values_list("text", flat=True).distinct()
-    digests = {text_digest(stripped) for text in texts.iterator(5000) if (stripped := text.strip())}
-    return [_of_encoder(name, digests) for name in names]
+def encoding(wanted: Sequence[Wanted]) -> list[Encoding]:
+    """Per encoder of the runs how many distinct texts would have to be encoded."""
+    whole: dict[str, bool] = {}
+    for each in wanted:
+        if name := each.parameters.get("encoder"):
+            full = each.parameters.get("method") == "full"
+            whole[name] = whole.get(name, False) or full
+    return [_of_encoder(name, wanted[0].corpora, full) for name, full in whole.items()]
 
 
-def _of_encoder(name: str, digests: set[bytes]) -> Encoding:
+def _of_encoder(name: str, corpora: Sequence[Corpus], whole: bool) -> Encoding:
+    missing = {text for corpus in corpora for text in texts_to_encode(corpus, name, whole=whole)}
     try:
-        revision = encoders.get(name).revision
-    except encoders.EncoderUnavailable as error:
-        return Encoding(name, len(digests), None, str(error))
-    stored = sum(
-        Embedding.objects.filter(encoder=revision, text_digest__in=part).count()
-        for part in _parts(list(digests), LOOKUP)
-    )
-    return Encoding(name, len(digests), len(digests) - stored)
-
-
-def _parts(digests: list[bytes], size: int) -> Iterator[list[bytes]]:
-    for start in range(0, len(digests), size):
-        yield digests[start : start + size]
+        encoder_for(name)
+    except EncoderUnavailable as error:
+        return Encoding(name, len(missing), str(error))
+    return Encoding(name, len(missing), "")
