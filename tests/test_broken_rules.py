@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.models import Turn
 from scoring import broken_rules as rules
 from scoring.broken_rules import Said, broken, shares
 from scoring.workflow_steps import KnownStep, WorkflowKnowledge
+from tests.small import make_corpus
 
 KNOWN = WorkflowKnowledge(
     steps=(
@@ -67,3 +72,25 @@ def test_shares_are_percentages_over_dialogues():
     ]
     assert shares(found)[rules.EDGE] == 50 and shares(found)[rules.AGAIN] == 25
     assert shares(found)[rules.ORDER] == 0 and shares([]) == {}
+
+
+def test_the_command_shows_the_share_of_each_rule(db, capsys, django_assert_num_queries):
+    make_corpus(n=12)
+    with django_assert_num_queries(5):
+        call_command("count_broken_rules", "small", json=True)
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (report["dialogues"], report["workflows"]) == (6, 1)
+    assert set(report["shares"].values()) == {0.0} and set(report["shares"]) == set(rules.RULES)
+    Turn.objects.filter(dialogue__external_id="table_book-6", label="ask_day").update(label="")
+    call_command("count_broken_rules", "small", json=True)
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert report["by_workflow"]["table_book"][rules.UNKNOWN] == pytest.approx(100 / 6)
+
+
+def test_the_command_says_what_is_missing(db):
+    with pytest.raises(CommandError, match="There is no corpus 'nothing'"):
+        call_command("count_broken_rules", "nothing")
+    make_corpus(n=4)
+    Turn.objects.update(label="")
+    with pytest.raises(CommandError, match="carry step labels"):
+        call_command("count_broken_rules", "small")
