@@ -40,11 +40,11 @@ def make_run(
     )
 
 
-def add_results(run: Run, statistic: str, values: dict[str, float | None], **more: Any) -> None:
+def results(run: Run, statistic: str, values: dict[str, float | None], **more: Any) -> list:
     """Rows of one statistic by group; a None is undefined with a reason. `half` is the half width
     of the intervals, other keywords are fields of the rows."""
     half = more.pop("half", 0.05)
-    RunResult.objects.bulk_create(
+    return [
         RunResult(
             run=run,
             statistic=statistic,
@@ -58,7 +58,7 @@ def add_results(run: Run, statistic: str, values: dict[str, float | None], **mor
             **more,
         )
         for group, value in values.items()
-    )
+    ]
 
 
 def add_order_run(
@@ -71,9 +71,11 @@ def add_order_run(
         for place, name in enumerate(GROUPS, start=-2)
     }
     taus["all"] = tau
+    rows = []
     for workflow in ("", "table_book"):
-        add_results(run, "tau", taus, workflow=workflow)
-        add_results(run, "exact_recovery", {"all": tau}, workflow=workflow)
+        rows += results(run, "tau", taus, workflow=workflow)
+        rows += results(run, "exact_recovery", {"all": tau}, workflow=workflow)
+    RunResult.objects.bulk_create(rows)
     return run
 
 
@@ -91,29 +93,20 @@ def add_onset_run(corpus: Corpus, method: str, score: float, encoder: str = "", 
         for alpha in (0.02, 0.05, 0.1, 0.2, 0.4)
     ]
     histogram = {name: {"-2": 3, "0": 20, "1": 5, "30": 2} for name in FORK_TYPES}
-    for workflow in ("", "table_book"):
-        for k in (0, 1, 2, 3, 4):
+    rows = []
+    for workflow, ks in (("", (0, 1, 2, 3, 4)), ("table_book", (0,))):
+        for k in ks:
             place = {"workflow": workflow, "k": k}
-            add_results(run, "error", dict.fromkeys(GROUPS, 5 - score / 20 + k), **place)
-            add_results(run, "coverage", dict.fromkeys(GROUPS, score), **place)
-            add_results(run, "exact_hit", dict.fromkeys(GROUPS, score / 2), **place)
-        add_results(run, "conformant_error", {"conformant": 5.0}, workflow=workflow)
-        add_results(
-            run,
-            "false_alarms",
-            {"conformant": 10.0},
-            half=2.0,
-            workflow=workflow,
-            detail={"alpha": 0.1, "expectation": 9.4, "silent_workflows": 1},
-        )
-        add_results(
-            run,
-            "score",
-            {"all": score},
-            half=4.0,
-            workflow=workflow,
-            detail={"curve": curve, "histogram": histogram},
-        )
+            rows += results(run, "error", dict.fromkeys(GROUPS, 5 - score / 20 + k), **place)
+            rows += results(run, "coverage", dict.fromkeys(GROUPS, score), **place)
+            rows += results(run, "exact_hit", dict.fromkeys(GROUPS, score / 2), **place)
+        rows += results(run, "conformant_error", {"conformant": 5.0}, workflow=workflow)
+        promise = {"alpha": 0.1, "expectation": 9.4, "silent_workflows": 1}
+        alarms = {"conformant": 10.0}
+        rows += results(run, "false_alarms", alarms, half=2.0, workflow=workflow, detail=promise)
+        more = {"curve": curve, "histogram": histogram}
+        rows += results(run, "score", {"all": score}, half=4.0, workflow=workflow, detail=more)
+    RunResult.objects.bulk_create(rows)
     return run
 
 
@@ -131,9 +124,11 @@ def compare(task: str, reference: Run, others: dict[Run, tuple[float, float]]) -
         digest=f"{Run.objects.count():064d}",
         state="done",
     )
+    rows = []
     for other, (value, p) in others.items():
         groups = {f"{name}|{other.pk}": value for name in GROUPS}
-        add_results(run, "difference", groups, detail={"holm_p": p})
+        rows += results(run, "difference", groups, detail={"holm_p": p})
+    RunResult.objects.bulk_create(rows)
     return run
 
 

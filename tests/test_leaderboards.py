@@ -11,12 +11,13 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.models import Corpus
 from scoring import leaderboard_tables as tables
 from scoring.leaderboard_tables import Cell, Difference, Entry
 from scoring.leaderboards import Choice, board
 from scoring.models import DialogueScore, RunResult
 from scoring.views import csv_files
-from tests.boards import add_order_run, add_results, compare, make_boards, make_run
+from tests.boards import add_order_run, compare, make_boards, make_run, results
 
 
 def entry(run, value, label="FBD", encoder="", origin="paper"):
@@ -114,35 +115,41 @@ def test_only_the_forms_that_promise_are_said_to(method, settings, says):
 
 
 @pytest.fixture
-def runs(forked):
-    return make_boards(forked)
+def stage(db):
+    """A corpus without dialogues: a leaderboard reads nothing but results."""
+    return Corpus.objects.create(slug="small-forks")
 
 
-def test_the_board_asks_the_same_few_questions_at_any_size(runs, forked, django_assert_num_queries):
+@pytest.fixture
+def runs(stage):
+    return make_boards(stage)
+
+
+def test_the_board_asks_the_same_few_questions_at_any_size(runs, stage, django_assert_num_queries):
     for _ in range(3):
-        add_order_run(forked, "task2", "full", 0.5, "wordllama")
+        add_order_run(stage, "task2", "full", 0.5, "wordllama")
     with django_assert_num_queries(5):
-        found = board(forked, Choice("task2"))
+        found = board(stage, Choice("task2"))
     assert len(found.entries) == 7 and len(found.controls) == 1
 
 
-def test_values_are_those_of_the_rows_and_their_reasons(runs, forked):
-    found = {e.run: e for e in board(forked, Choice("task2")).all_entries}
+def test_values_are_those_of_the_rows_and_their_reasons(runs, stage):
+    found = {e.run: e for e in board(stage, Choice("task2")).all_entries}
     for row in RunResult.objects.filter(run__kind="task2", workflow="", statistic="tau"):
         cell = found[row.run_id].cells[f"tau-{row.group}"]
         assert (cell.value, cell.reason, cell.n) == (row.value, row.reason, row.n)
         assert (cell.low, cell.high, cell.skipped) == (row.ci_low, row.ci_high, row.skipped)
 
 
-def test_runs_over_another_state_or_over_several_corpora_are_counted_not_shown(runs, forked):
-    add_order_run(forked, "task2", "mean", 0.7, corpora=[forked.slug, "other"])
-    newest = add_order_run(forked, "task2", "mean", 0.7, content="later")
-    found = board(forked, Choice("task2"))
+def test_runs_over_another_state_or_over_several_corpora_are_counted_not_shown(runs, stage):
+    add_order_run(stage, "task2", "mean", 0.7, corpora=[stage.slug, "other"])
+    newest = add_order_run(stage, "task2", "mean", 0.7, content="later")
+    found = board(stage, Choice("task2"))
     assert [e.run for e in found.all_entries] == [newest.pk]
     assert (found.older, found.several) == (5, 1)
 
 
-def test_a_workflow_and_a_k_have_rows_of_their_own(runs, forked):
+def test_a_workflow_and_a_k_have_rows_of_their_own(runs, stage):
     rows = RunResult.objects.filter(statistic="error", group="all", run=runs["task3"][0])
     rows.filter(workflow="table_book", k=0).update(value=9.5)
     rows.filter(workflow="", k=3).update(value=7.25)
@@ -150,7 +157,7 @@ def test_a_workflow_and_a_k_have_rows_of_their_own(runs, forked):
     found = [
         next(
             e.cells["error-all"].value
-            for e in board(forked, Choice("task3", **more)).entries
+            for e in board(stage, Choice("task3", **more)).entries
             if e.run == runs["task3"][0].pk
         )
         for more in first
@@ -158,13 +165,13 @@ def test_a_workflow_and_a_k_have_rows_of_their_own(runs, forked):
     assert found == [9.5, 7.25]
 
 
-def test_the_comparison_with_the_best_is_preferred_to_a_newer_one(runs, forked):
+def test_the_comparison_with_the_best_is_preferred_to_a_newer_one(runs, stage):
     best, second = runs["task2"][:2]
     compare("task2", second, {best: (-0.02, 0.9)})
-    assert board(forked, Choice("task2")).comparison.reference == best.pk
-    found = board(forked, Choice("task2")).comparison.differences
+    assert board(stage, Choice("task2")).comparison.reference == best.pk
+    found = board(stage, Choice("task2")).comparison.differences
     assert found[second.pk].tied and not found[runs["task2"][2].pk].tied
-    assert board(forked, Choice("task1")).comparison is None
+    assert board(stage, Choice("task1")).comparison is None
 
 
 # -- pages -------------------------------------------------------------------------------------
@@ -186,8 +193,8 @@ def body(answer) -> str:
 
 
 @pytest.mark.parametrize("task", [1, 2, 3])
-def test_every_number_links_to_its_run_and_controls_stand_below(signed_in, runs, forked, task):
-    page = body(signed_in.get(place(forked, task)))
+def test_every_number_links_to_its_run_and_controls_stand_below(signed_in, runs, stage, task):
+    page = body(signed_in.get(place(stage, task)))
     for run in runs[f"task{task}"]:
         assert run.get_absolute_url() in page
     above, below = page.split("Controls:")
@@ -196,32 +203,32 @@ def test_every_number_links_to_its_run_and_controls_stand_below(signed_in, runs,
     assert f">{label}</a>" in below and f">{label}</a>" not in above
 
 
-def test_the_discount_is_named_where_discounted_alignment_is_shown(signed_in, runs, forked):
-    page = body(signed_in.get(place(forked, 2)))
+def test_the_discount_is_named_where_discounted_alignment_is_shown(signed_in, runs, stage):
+    page = body(signed_in.get(place(stage, 2)))
     assert "earlier is farther" in page and "Soft LCS is the same alignment" in page
 
 
-def test_the_standing_against_the_best_is_shown_with_p_after_holm(signed_in, runs, forked):
-    page = body(signed_in.get(place(forked, 2)))
+def test_the_standing_against_the_best_is_shown_with_p_after_holm(signed_in, runs, stage):
+    page = body(signed_in.get(place(stage, 2)))
     assert "tied with the reference" in page and "+0.180" in page and "p &lt; .001" in page
     assert "not compared" in page
 
 
-def test_without_a_comparison_the_page_says_so_and_offers_one(signed_in, runs, forked):
-    page = body(signed_in.get(place(forked, 3)))
+def test_without_a_comparison_the_page_says_so_and_offers_one(signed_in, runs, stage):
+    page = body(signed_in.get(place(stage, 3)))
     best = runs["task3"][0]
     assert "no comparison of these runs has been made" in page
-    link = f"/runs/new/comparison/?corpus={forked.slug}&amp;task=task3&amp;reference={best.pk}"
+    link = f"/runs/new/comparison/?corpus={stage.slug}&amp;task=task3&amp;reference={best.pk}"
     assert link in page
 
 
-def test_one_workflow_is_not_said_to_be_compared(signed_in, runs, forked):
-    page = body(signed_in.get(place(forked, 2, "?workflow=table_book")))
+def test_one_workflow_is_not_said_to_be_compared(signed_in, runs, stage):
+    page = body(signed_in.get(place(stage, 2, "?workflow=table_book")))
     assert "comparisons are over all" in page and "tied with" not in page
 
 
-def test_the_promise_stands_beside_the_false_alarms(signed_in, runs, forked):
-    page = body(signed_in.get(place(forked, 3)))
+def test_the_promise_stands_beside_the_false_alarms(signed_in, runs, stage):
+    page = body(signed_in.get(place(stage, 3)))
     assert "promised at most 10 %, expected 9.4 %; 1 workflows too small" in page
 
 
@@ -229,12 +236,12 @@ def order_of(page: str) -> list[int]:
     return [int(pk) for pk in re.findall(r'class="stick method"><a href="/runs/(\d+)/"', page)]
 
 
-def test_the_address_sorts_filters_and_keeps_what_is_chosen(signed_in, runs, forked):
-    up = order_of(body(signed_in.get(place(forked, 2, "?sort=tau-GR"))))
-    down = order_of(body(signed_in.get(place(forked, 2, "?sort=-tau-GR"))))
+def test_the_address_sorts_filters_and_keeps_what_is_chosen(signed_in, runs, stage):
+    up = order_of(body(signed_in.get(place(stage, 2, "?sort=tau-GR"))))
+    down = order_of(body(signed_in.get(place(stage, 2, "?sort=-tau-GR"))))
     undefined = runs["task2"][3].pk
     assert up[3] == down[3] == undefined and up[:3] == down[:3][::-1]
-    page = body(signed_in.get(place(forked, 2, "?encoder=minilm&type=GR&sort=tau-GR")))
+    page = body(signed_in.get(place(stage, 2, "?encoder=minilm&type=GR&sort=tau-GR")))
     assert order_of(page) == [runs["task2"][2].pk, runs["task2"][4].pk]
     assert "encoder=minilm" in re.search(r'href="(\?[^"]*sort=-tau-GR[^"]*)"', page).group(1)
 
@@ -252,21 +259,22 @@ def test_the_address_sorts_filters_and_keeps_what_is_chosen(signed_in, runs, for
         ("format=csv&of=none", "errors-WIC"),
     ],
 )
-def test_an_unknown_word_is_400_and_names_what_is_allowed(signed_in, runs, forked, query, allowed):
-    answer = signed_in.get(place(forked, 3, f"?{query}"))
+def test_an_unknown_word_is_400_and_names_what_is_allowed(signed_in, runs, stage, query, allowed):
+    answer = signed_in.get(place(stage, 3, f"?{query}"))
     assert answer.status_code == 400 and allowed in answer.content.decode()
 
 
-def test_k_is_a_filter_of_task_3_only(signed_in, runs, forked):
-    assert signed_in.get(place(forked, 2, "?k=1")).status_code == 400
-    assert signed_in.get(place(forked, 4)).status_code == 404
+def test_k_is_a_filter_of_task_3_only(signed_in, runs, stage):
+    assert signed_in.get(place(stage, 2, "?k=1")).status_code == 400
+    assert signed_in.get(place(stage, 4)).status_code == 404
 
 
-def test_another_corpus_is_another_address(signed_in, runs, forked, corpus):
-    answer = signed_in.get(place(forked, 2, f"?corpus={corpus.slug}"))
+def test_another_corpus_is_another_address(signed_in, runs, stage):
+    corpus = Corpus.objects.create(slug="other")
+    answer = signed_in.get(place(stage, 2, f"?corpus={corpus.slug}"))
     assert (answer.status_code, answer.headers["Location"]) == (302, place(corpus, 2))
     assert "No done run of this task" in body(signed_in.get(place(corpus, 2)))
-    assert signed_in.get(place(forked, 2, "?corpus=nowhere")).status_code == 404
+    assert signed_in.get(place(stage, 2, "?corpus=nowhere")).status_code == 404
 
 
 def table_of(answer) -> list[list[str]]:
@@ -274,15 +282,15 @@ def table_of(answer) -> list[list[str]]:
     return list(csv.reader(io.StringIO(answer.content.decode())))
 
 
-def test_the_table_and_each_figure_are_there_as_csv(signed_in, runs, forked):
-    head, *rows = table_of(signed_in.get(place(forked, 2, "?format=csv")))
+def test_the_table_and_each_figure_are_there_as_csv(signed_in, runs, stage):
+    head, *rows = table_of(signed_in.get(place(stage, 2, "?format=csv")))
     assert len(rows) == 5 and all(len(row) == len(head) for row in rows)
     at = head.index("tau all")
     undefined = next(row for row in rows if row[0] == str(runs["task2"][3].pk))
     assert (undefined[at], undefined[at + 5]) == ("", "no unit has all four forks")
     for task, names in ((2, ("tau-WIC", "encoders")), (3, ("curve", "errors-CSC", "error-GR"))):
         for name in names:
-            answer = signed_in.get(place(forked, task, f"?format=csv&of={name}"))
+            answer = signed_in.get(place(stage, task, f"?format=csv&of={name}"))
             assert len(table_of(answer)) > 1, name
 
 
@@ -292,8 +300,8 @@ def test_no_cell_is_a_formula(text):
     assert csv_files.cell(-0.5) == -0.5 and csv_files.cell(None) == ""
 
 
-def test_likelihoods_of_one_workflow_are_drawn_for_a_flow_run(signed_in, runs, forked, corpus):
-    flow = runs["task1"][1]
+def test_likelihoods_of_one_workflow_are_drawn_for_a_flow_run(signed_in, forked, corpus):
+    flow = add_order_run(forked, "task1", "flow_kl", 0.8, "wordllama")
     dialogues = [*corpus.dialogues.all(), *forked.dialogues.prefetch_related("forks")]
     DialogueScore.objects.bulk_create(
         DialogueScore(run=flow, dialogue=d, value=0.5 - 0.0001 * i) for i, d in enumerate(dialogues)
@@ -304,17 +312,17 @@ def test_likelihoods_of_one_workflow_are_drawn_for_a_flow_run(signed_in, runs, f
     assert {row[0] for row in rows[1:]} == {"conformant", "k = 1", "k = 2", "k = 3", "k = 4"}
 
 
-def test_the_list_of_leaderboards_names_corpora_with_results(signed_in, runs, forked):
+def test_the_list_of_leaderboards_names_corpora_with_results(signed_in, runs, stage):
     page = body(signed_in.get(reverse("scoring:leaderboards")))
-    assert [place(forked, task) in page for task in (1, 2, 3)] == [True] * 3
+    assert [place(stage, task) in page for task in (1, 2, 3)] == [True] * 3
 
 
 def test_without_any_run_the_list_says_what_to_do(signed_in, db):
     assert "No results yet" in body(signed_in.get(reverse("scoring:leaderboards")))
 
 
-def test_a_run_without_results_is_on_the_board_without_a_value(signed_in, forked):
-    run = make_run(forked, "task2", "mean", "wordllama")
-    assert order_of(body(signed_in.get(place(forked, 2)))) == [run.pk]
-    add_results(run, "tau", {"all": 0.5})
-    assert "0.500" in body(signed_in.get(place(forked, 2)))
+def test_a_run_without_results_is_on_the_board_without_a_value(signed_in, stage):
+    run = make_run(stage, "task2", "mean", "wordllama")
+    assert order_of(body(signed_in.get(place(stage, 2)))) == [run.pk]
+    RunResult.objects.bulk_create(results(run, "tau", {"all": 0.5}))
+    assert "0.500" in body(signed_in.get(place(stage, 2)))
