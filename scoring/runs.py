@@ -21,7 +21,15 @@ from benchmark.models import Corpus
 from benchmark.records import digest_of
 from dialfork_site import __version__
 from scoring import corpora as reading
-from scoring import encoders, fork_distances, fork_sets, leases, onsets, turn_surprisals
+from scoring import (
+    comparisons,
+    encoders,
+    fork_distances,
+    fork_sets,
+    leases,
+    onsets,
+    turn_surprisals,
+)
 from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
@@ -40,9 +48,10 @@ KINDS: dict[str, ModuleType] = {
     fork_distances.KIND: fork_distances,
     onsets.KIND: onsets,
     turn_surprisals.KIND: turn_surprisals,
+    comparisons.KIND: comparisons,
 }
 # Raised when the way of scoring changes, so that older runs are not taken for the same.
-SCORING_VERSION = 1
+SCORING_VERSION = 2
 CHUNK_DIALOGUES = 200
 SEEN_WITHIN = 15.0
 WAIT_SECONDS = 0.5

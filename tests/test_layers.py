@@ -33,6 +33,7 @@ SERVICES = {
     "scoring/leases.py",
     "scoring/graph_layouts.py",
     "scoring/corpora.py",
+    "scoring/comparisons.py",
     "scoring/compositions.py",
     "scoring/leaderboards.py",
     "scoring/fork_distances.py",
