@@ -20,7 +20,6 @@ from django.utils import timezone
 from benchmark.models import Corpus
 from benchmark.records import digest_of
 from dialfork_site import __version__
-from scoring import corpora as reading
 from scoring import (
     comparisons,
     encoders,
@@ -30,6 +29,7 @@ from scoring import (
     onsets,
     turn_surprisals,
 )
+from scoring import corpora as reading
 from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
