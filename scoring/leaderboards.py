@@ -15,6 +15,7 @@ from scoring.models import DialogueScore, Run, RunResult
 
 COMPARISON = "comparison"
 FLOW_METHODS = ("flow_kl", "flow_kl_compat")
+NGRAM_METHODS = ("ngram_ss", "ngram_it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,17 @@ def _cells(
         # Conformant dialogues have no k: their rows hold for every choice of it.
         if key and row.k == (0 if row.group == tables.CONFORMANT else choice.k):
             found[row.run_id][key] = cell_of(row)
+    for cells in found.values():
+        _take_out_recovery(cells, choice.fork_type or tables.AVERAGE)
     return found
+
+
+def _take_out_recovery(cells: dict[str, Cell], group: str) -> None:
+    """Task 2 keeps the share of exact orders in the detail of its tau: it gets a cell as well."""
+    tau = cells.get(f"tau-{group}")
+    share = tau.detail.get("exact_recovery") if tau else None
+    if share is not None:
+        cells.setdefault(f"exact_recovery-{group}", Cell(share, n=tau.n, skipped=tau.skipped))
 
 
 def cell_of(row: RunResult) -> Cell:
@@ -189,24 +200,45 @@ def _comparison(choice: Choice, runs: set[int], top: Entry | None) -> Comparison
     if not fitting:
         return None
     first = next((r for r in fitting if top and r.parameters["reference"] == top.run), fitting[0])
-    rows = first.results.filter(
-        statistic="difference",
-        group__startswith=f"{choice.fork_type or tables.AVERAGE}|",
-        workflow="",
-    )
+    # The Score of task 3 is one number over all types.
+    group = tables.AVERAGE if choice.task == "task3" else choice.fork_type or tables.AVERAGE
+    rows = first.results.filter(statistic="difference", group__startswith=f"{group}|", workflow="")
     differences = {int(row.group.rpartition("|")[2]): difference_of(row) for row in rows}
     return Comparison(first.pk, first.parameters["reference"], differences)
 
 
 def difference_of(row: RunResult) -> Difference:
+    """With the interval over whole sources (task 1: workflows) where there is one: the types of a
+    source are not independent."""
+    low, high = row.detail.get("cluster_ci") or (row.ci_low, row.ci_high)
     return Difference(
         value=row.value,
         reason=row.reason,
         n=row.n,
-        low=row.ci_low,
-        high=row.ci_high,
+        low=low,
+        high=high,
         p=row.detail.get("holm_p"),
     )
+
+
+def detectors(corpus: Corpus) -> tuple[list[Column], list[Entry]]:
+    """Table 9: the N-gram detectors by encoder, detector and settings, without node confidence
+    before with."""
+    found = board(corpus, Choice("task3"))
+    rows = [entry for entry in found.all_entries if entry.method in NGRAM_METHODS]
+
+    def place(entry: Entry) -> tuple[Any, ...]:
+        chosen = entry.parameters.get("settings") or {}
+        return (
+            entry.encoder,
+            NGRAM_METHODS.index(entry.method),
+            str(chosen.get("calibration")),
+            chosen.get("order") or 0,
+            bool(chosen.get("node_confidence")),
+            entry.run,
+        )
+
+    return found.columns, sorted(rows, key=place)
 
 
 def likelihoods(run: int, workflow: str) -> dict[str, dict[int, list[float | None]]]:

@@ -12,11 +12,14 @@ from django.views.decorators.http import require_safe
 
 from benchmark.models import Corpus
 from scoring import composition_charts
+from scoring import leaderboards as reading
 from scoring.charts import Figure
 from scoring.composition_tables import ConditionRow, WorkflowRow
 from scoring.compositions import Composition
 from scoring.compositions import composition as read_composition
+from scoring.leaderboard_tables import Column, Entry
 from scoring.views import csv_files
+from scoring.views.leaderboards import csv_head, csv_row, printed
 
 CONDITION_COLUMNS = ("condition", "dialogues", "share", "mean turns", "mean words")
 WORKFLOW_COLUMNS = (
@@ -33,6 +36,19 @@ WORKFLOW_COLUMNS = (
 )
 
 
+class Detector:
+    """A row of table 9: an N-gram detector, its settings and its results as text."""
+
+    def __init__(self, entry: Entry, columns: Sequence[Column]) -> None:
+        chosen = entry.parameters.get("settings") or {}
+        self.entry = entry
+        self.name = "SS" if entry.method == "ngram_ss" else "IT"
+        self.confidence = "with NC" if chosen.get("node_confidence") else "–"
+        self.order = chosen.get("order")
+        self.threshold = str(chosen.get("calibration") or "").replace("_", " ")
+        self.cells = [printed(entry, column) for column in columns]
+
+
 @require_safe
 def composition(request: HttpRequest, slug: str) -> HttpResponse:
     corpus = get_object_or_404(Corpus, slug=slug)
@@ -40,7 +56,10 @@ def composition(request: HttpRequest, slug: str) -> HttpResponse:
     figures = figures_of(found)
     if csv_files.wanted(request):
         return as_csv(request, corpus, found, figures)
+    columns, detectors = reading.detectors(corpus)
     context = {
+        "columns": columns,
+        "detectors": [Detector(entry, columns) for entry in detectors],
         "corpus": corpus,
         "found": found,
         "every": found.conditions[-1].sizes,
@@ -63,13 +82,16 @@ def figures_of(found: Composition) -> list[Figure]:
 def as_csv(
     request: HttpRequest, corpus: Corpus, found: Composition, figures: Sequence[Figure]
 ) -> HttpResponse:
-    """`?of=` names a table or a figure; the workflows without it."""
+    """`?of=` names a table ("detectors" among them) or a figure; the workflows without it."""
     tables: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]]]] = {
         "workflows": (WORKFLOW_COLUMNS, [workflow_cells(row) for row in found.workflows]),
         "conditions": (CONDITION_COLUMNS, [condition_cells(row) for row in found.conditions]),
         **{figure.name: figure.file for figure in figures},
     }
     name = request.GET.get("of") or "workflows"
+    if name == "detectors":
+        columns, rows = reading.detectors(corpus)
+        tables[name] = (csv_head(columns), [csv_row(entry, columns) for entry in rows])
     if name not in tables:
         raise BadRequest(f"of is {name[:40]!r}; it must be one of {', '.join(tables)}.")
     return csv_files.answer(f"{corpus.slug}-{name}", *tables[name])

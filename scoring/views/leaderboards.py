@@ -18,8 +18,6 @@ from benchmark.views.paging import choice, number
 from scoring import leaderboards as reading
 from scoring.charts import Figure, interval_bar
 from scoring.leaderboard_tables import (
-    PERCENT,
-    SHARE,
     Cell,
     Column,
     Difference,
@@ -65,13 +63,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A cell as text: its value, its interval, and what was promised of it."""
+    """A cell as text: its value, its interval, and what else is known of it."""
 
     column: Column
     cell: Cell | None
     value: str
     interval: str = ""
-    promise: str = ""
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,14 +225,20 @@ def printed(entry: Entry, column: Column) -> Printed:
     cell = entry.cells.get(column.key)
     if cell is None or cell.value is None:
         return Printed(column, cell, written(None, column.form))
-    promise = promise_words(entry, cell) if column.statistic == "false_alarms" else ""
-    value = written(cell.value, column.form)
-    if cell.low is None or cell.high is None:
-        return Printed(column, cell, value, "", promise)
-    low, high = written(cell.low, column.form), written(cell.high, column.form)
-    if column.form in (SHARE, PERCENT):
-        low = low.removesuffix(" %")
-    return Printed(column, cell, value, f"[{low}, {high}]", promise)
+    more = promise_words(entry, cell) if column.statistic == "false_alarms" else ""
+    if cell.detail.get("source_ci"):
+        more = f"sources {interval(cell.detail['source_ci'], column.form)}"
+    ends = interval((cell.low, cell.high), column.form)
+    return Printed(column, cell, written(cell.value, column.form), ends, more)
+
+
+def interval(ends: Sequence[float | None], form: str) -> str:
+    """Both ends in brackets; "" where there is no interval."""
+    low, high = ends
+    if low is None or high is None:
+        return ""
+    first = written(low, form)
+    return f"[{first.removesuffix(' %')}, {written(high, form)}]"
 
 
 def compare_address(corpus: Corpus, chosen: Choice, board: Board) -> str:
@@ -256,12 +260,15 @@ def as_csv(
     file = f"{corpus.slug}-{chosen.task}" + (f"-{name}" if name else "")
     if name:
         return csv_files.answer(file, *by_name[name].file)
-    head = ["run", "method", "encoder", "settings", "control"]
-    for column in board.columns:
-        parts = ("", " low", " high", " n", " left out", " reason")
-        head += [f"{column.statistic} {column.group}{part}" for part in parts]
     rows = [csv_row(entry, board.columns) for entry in (*board.entries, *board.controls)]
-    return csv_files.answer(file, head, rows)
+    return csv_files.answer(file, csv_head(board.columns), rows)
+
+
+def csv_head(columns: Sequence[Column]) -> list[str]:
+    parts = ("", " low", " high", " n", " left out", " reason")
+    return ["run", "method", "encoder", "settings", "control"] + [
+        f"{column.statistic} {column.group}{part}" for column in columns for part in parts
+    ]
 
 
 def csv_row(entry: Entry, columns: Sequence[Column]) -> list[Any]:
