@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Model, Q, QuerySet
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
-from scoring import reproducers
+from scoring import comparisons, onsets, reproducers
 from scoring.corpora import encoder_of, fitting_turns
 from scoring.embeddings import vectors_for
 from scoring.models import Run
@@ -51,12 +51,8 @@ def export_run(run: Run, folder: Path) -> dict[str, int]:
         raise ValueError(f"{folder} is there already and is not an empty folder. Name another one.")
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "run.json", described(run))
-    counts = {
-        "fitting": write_lines(folder / "fitting.jsonl", fitting(run)),
-        "dialogues": write_lines(folder / "dialogues.jsonl", dialogues(run)),
-        "workflows": write_lines(folder / "workflows.jsonl", workflows(run)),
-        "numbers": write_lines(folder / "numbers.jsonl", numbers(run)),
-    }
+    files = inputs_of(run) | {"numbers": numbers(run)}
+    counts = {name: write_lines(folder / f"{name}.jsonl", rows) for name, rows in files.items()}
     if "encoder" in run.parameters:
         counts["texts"] = write_vectors(run, folder)
     shutil.copyfile(SCRIPTS / f"{run.kind}.py", folder / "reproduce.py")
@@ -71,6 +67,49 @@ def described(run: Run) -> dict[str, Any]:
         "code_version": run.code_version,
         "parameters": run.parameters,
     }
+
+
+def inputs_of(run: Run) -> dict[str, Iterator[Any]]:
+    """File name -> its lines: what the numbers of the run were computed from."""
+    if run.kind == comparisons.KIND:
+        return {"compared": compared(run)}
+    return {
+        "workflows": workflows(run),
+        "fitting": fitting(run),
+        "dialogues": dialogues(run),
+    }
+
+
+def compared(run: Run) -> Iterator[dict[str, Any]]:
+    """The answers of the runs that are compared: distances by unit, or onset rows for task 3."""
+    rows_of = {"task1": set_rows, "task2": fork_rows, "task3": onsets.answer_rows}
+    for number in (run.parameters["reference"], *run.parameters["baselines"]):
+        member = Run.objects.get(pk=number)
+        yield {"run": number, "rows": [list(row) for row in rows_of[member.kind](member)]}
+
+
+def set_rows(run: Run) -> Iterator[tuple[Any, ...]]:
+    """Workflow by outside name, type, k, value and reason of every set."""
+    rows = run.set_distances.order_by("pk").values_list(
+        "workflow__corpus__slug", "workflow__name", "type", "k", "value", "reason"
+    )
+    return (("/".join(row[:2]), *row[2:]) for row in rows)
+
+
+def fork_rows(run: Run) -> Iterator[tuple[Any, ...]]:
+    """Source by outside name, type, k, value and reason of every fork."""
+    rows = run.scores.filter(dialogue__forks__ordinal=1).order_by("dialogue_id")
+    source = "dialogue__forks__source__"
+    found = rows.values_list(
+        f"{source}corpus__slug",
+        f"{source}format",
+        f"{source}external_id",
+        "dialogue__forks__type",
+        "dialogue__forks__k",
+        "value",
+        "reason",
+    )
+    return (("/".join(row[:3]), *row[3:]) for row in found.iterator(AT_ONCE))
 
 
 def read_corpora(run: Run) -> QuerySet[Corpus]:
@@ -131,12 +170,14 @@ def turn_columns(keys: list[int]) -> dict[int, list[list[Any]]]:
 
 
 def workflows(run: Run) -> Iterator[dict[str, Any]]:
-    for flow in known_workflows(run).prefetch_related(
-        "steps", "transitions__source", "transitions__target"
+    for flow in (
+        known_workflows(run)
+        .select_related("corpus")
+        .prefetch_related("steps", "transitions__source", "transitions__target")
     ):
         yield {
             "id": flow.pk,
-            "corpus": flow.corpus_id,
+            "corpus": flow.corpus.slug,
             "name": flow.name,
             "steps": [
                 {

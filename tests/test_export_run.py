@@ -31,6 +31,8 @@ for folder in sys.argv[1:]:
 print(json.dumps([found, sorted({"django", "celery"} & set(sys.modules))]))
 """
 KINDS = {
+    "task1": {"method": "flow_kl", "encoder": "lexical"},
+    "task1-control": {"method": "turn_count"},
     "surprisal": {"encoder": "lexical"},
     "task2": {"method": "flow_score", "encoder": "lexical"},
     "task2-theta": {"method": "discounted_alignment", "encoder": "lexical"},
@@ -75,6 +77,14 @@ def test_every_number_of_every_kind_comes_out_again_without_a_database(forked, t
         stored = (run.scores, run.set_distances, run.onset_answers, run.results)
         stored += (run.flow_graphs, run.calibrations)
         rows[name] = sum(each.count() for each in stored)
+    for task in ("task1", "task2", "task3"):
+        members = Run.objects.filter(kind=task).order_by("pk")[:2].values_list("pk", flat=True)
+        given = {"task": task, "reference": members[0], "baselines": [members[1]]}
+        run = finished(forked, "comparison", given)
+        name = f"comparison-{task}"
+        folders[name] = exported(run, tmp_path / name)
+        rows[name] = run.results.count()
+    assert all(rows.values())
     tampered = exported(Run.objects.get(kind="surprisal"), tmp_path / "tampered")
     lines = (tampered / "numbers.jsonl").read_text().splitlines()
     first = json.loads(lines[0])
