@@ -29,6 +29,7 @@ from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread, s
 START, END = "[start]", "[end]"
 THRESHOLD = 0.55
 TEMPERATURE = 0.05
+NEIGHBOURS = 64
 LETTERS = {USER: "u", ASSISTANT: "s"}
 Counts = Mapping[str, Mapping[str, int]]
 
@@ -205,7 +206,8 @@ def assign(graph: FlowGraph, roles: Sequence[str], vectors: NDArray[Any]) -> lis
     """The nearest node of the same role for each turn, by cosine to the node's vector.
 
     However far the nearest is, the turn gets it. Confidence is a softmax over cos / 0.05 of all
-    nodes of the role. None where the role has no node. `vectors` has shape (T, d).
+    nodes of the role (with the graph's `compat`, of the 64 nearest). None where the role has no
+    node. `vectors` has shape (T, d).
     """
     found: list[Assigned | None] = [None] * len(roles)
     rows = np.asarray(vectors)
@@ -216,11 +218,21 @@ def assign(graph: FlowGraph, roles: Sequence[str], vectors: NDArray[Any]) -> lis
             continue
         likeness = cosines(rows[places], graph.vectors[role])
         best = likeness.argmax(axis=1)
-        above = likeness - np.take_along_axis(likeness, best[:, None], axis=1)
-        confidence = 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
+        confidence = confidences(likeness, near=NEIGHBOURS if graph.compat else None)
         for i, node, share in zip(places, best.tolist(), confidence.tolist(), strict=True):
             found[i] = Assigned(nodes[node].name, share)
     return found
+
+
+def confidences(likeness: Floats, *, near: int | None = None) -> Floats:
+    """Softmax of cos / 0.05 at the nearest node of each row; shape (T, nodes) to (T,).
+
+    Over all nodes, or over the `near` nearest ones as the reference tool does.
+    """
+    if near is not None and near < likeness.shape[1]:
+        likeness = np.partition(likeness, likeness.shape[1] - near, axis=1)[:, -near:]
+    above = likeness - likeness.max(axis=1)[:, None]
+    return np.asarray(1.0 / np.exp(above / TEMPERATURE).sum(axis=1))
 
 
 def turn_surprisal(

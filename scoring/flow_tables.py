@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scoring.estimates import Estimate, undefined
-from scoring.flow_graphs import END, START, TEMPERATURE, FlowGraph
+from scoring.flow_graphs import END, NEIGHBOURS, START, FlowGraph, confidences
 from scoring.turn_vectors import DialogueVectors, Floats, one_thread
 
 NOWHERE = -1
@@ -94,6 +94,7 @@ class FlowTable:
             role: np.array([self.code[node.name] for node in graph.of_role(role)])
             for role in graph.vectors
         }
+        self._near = NEIGHBOURS if graph.compat else None
         self._directions = {role: _units(rows).T.copy() for role, rows in graph.vectors.items()}
 
     def nearest(
@@ -111,7 +112,7 @@ class FlowTable:
             own = self._own[role]
             for at in range(0, len(places), AT_ONCE):
                 part = places[at : at + AT_ONCE]
-                best, share = _nearest(rows[part], directions, confidence)
+                best, share = _nearest(rows[part], directions, confidence, self._near)
                 codes[part] = own[best]
                 shares[part] = share
         return codes, shares
@@ -168,7 +169,9 @@ def _estimate(value: float, turns: int, nowhere: bool) -> Estimate:
     return Estimate(value, n=turns)
 
 
-def _nearest(rows: NDArray[Any], directions: Floats, confidence: bool) -> tuple[Codes, Floats]:
+def _nearest(
+    rows: NDArray[Any], directions: Floats, confidence: bool, near: int | None = None
+) -> tuple[Codes, Floats]:
     """The nearest column of `directions` (unit columns, shape (d, nodes)) to each row, and how
     clearly. Without confidence float32 rows are compared in single precision first, and only rows
     where that is too close to call in double.
@@ -179,8 +182,7 @@ def _nearest(rows: NDArray[Any], directions: Floats, confidence: bool) -> tuple[
         best = likeness.argmax(axis=1)
         if not confidence:
             return best, np.ones(len(rows))
-        above = likeness - likeness[np.arange(len(rows)), best][:, None]
-        return best, 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
+        return best, confidences(likeness, near=near)
     with one_thread():
         quick = rows @ directions.astype(np.float32)
     best = quick.argmax(axis=1)

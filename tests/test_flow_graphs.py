@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.flow_graphs import END, START, FlowGraph, assign, count_moves, fit, turn_surprisal
+from scoring.flow_graphs import (
+    END,
+    START,
+    FlowGraph,
+    assign,
+    confidences,
+    count_moves,
+    fit,
+    turn_surprisal,
+)
 from scoring.flow_pruning import as_sdialog_prunes
 from scoring.flow_tables import FlowTable
 from scoring.flow_tables import count_moves as count_coded_moves
@@ -250,3 +259,12 @@ def test_a_role_without_a_node_and_a_dialogue_without_turns_are_undefined_among_
     assert table.scores([]) == []
     assert [score.reason for score in table.scores([dialogue()])] == ["no_scored_turn"]
     assert FlowTable(fit([])).scores([dialogue("u0")])[0].reason == "no_node_of_this_role"
+
+
+def test_compat_confidence_counts_the_64_nearest_nodes_only():
+    likeness = np.random.default_rng(0).uniform(-1, 1, size=(3, 90))
+    whole, near = confidences(likeness), confidences(likeness, near=64)
+    nearest = np.sort(likeness, axis=1)[:, -64:]
+    assert near == pytest.approx(confidences(nearest))
+    assert (near > whole).all()
+    assert confidences(likeness[:, :64], near=64) == pytest.approx(confidences(likeness[:, :64]))
