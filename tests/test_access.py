@@ -64,6 +64,7 @@ def addresses(annotator) -> dict[str, str]:
         "<slug>": seat.study.slug,
         "<app_label>": "auth",
         "<id>": "1",
+        "<int:task>": "1",
     }
     filled = {}
     for name, route in ROUTES:

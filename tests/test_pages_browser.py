@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -15,6 +16,7 @@ from playwright.sync_api import expect
 from annotation.enrolment import assign_seat
 from benchmark.models import Dialogue, Workflow
 from scoring.models import Chunk, DialogueScore, FlowGraph, Run, RunResult
+from tests.boards import make_boards
 from tests.browsing import look, quiet, sign_in
 from tests.small import add_dialogue, make_trajectory
 from tests.studies import make_study
@@ -50,6 +52,7 @@ def places(annotator) -> dict[str, str]:
             run=surprisal, dialogue=dialogue, value=0.2, turns=turn_rows(dialogue)
         )
     FlowGraph.objects.create(run=surprisal, workflow=workflow, graph=flow_graph())
+    make_boards(fork.corpus)
     slugs = source.corpus.slug, fork.corpus.slug
     return {
         "home": "/",
@@ -68,6 +71,10 @@ def places(annotator) -> dict[str, str]:
         "runs": "/runs/",
         "run": open_run(fork).get_absolute_url(),
         "run-done": surprisal.get_absolute_url(),
+        "composition": f"/corpora/{slugs[1]}/composition/",
+        "leaderboards": "/leaderboards/",
+        "leaderboard-distances": f"/leaderboards/{slugs[1]}/task-2/",
+        "leaderboard-onsets": f"/leaderboards/{slugs[1]}/task-3/?type=GR",
         "studies": "/studies/",
         "report": study.get_absolute_url(),
         "api": "/api/",
@@ -132,7 +139,7 @@ def test_every_page_of_a_researcher_holds(reader, live_server, places, part):
     for name, place in list(places.items())[part::PARTS]:
         reader.emulate_media(color_scheme="light")
         reader.goto(live_server.url + place)
-        if name in ("fork", "odd"):
+        if name in ("fork", "odd", "composition", "leaderboard-onsets"):
             expect(reader.locator(".chart.plot .main-svg").first).to_be_visible()
         look(reader, f"{name}-light", full_page=True)
         in_the_dark(reader, name)
@@ -213,6 +220,18 @@ def test_the_chart_follows_the_theme(reader, live_server, places):
     quiet(reader)
 
 
+def test_a_figure_is_saved_as_a_picture_by_the_browser_alone(reader, live_server, places):
+    reader.goto(live_server.url + places["leaderboard-onsets"])
+    figure = reader.locator("#curve")
+    expect(figure.locator(".main-svg").first).to_be_visible()
+    for word, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with reader.expect_download() as saved:
+            figure.get_by_role("button", name=word).click()
+        assert saved.value.suggested_filename == f"small-forks-task3-curve.{word.lower()}"
+        assert Path(saved.value.path()).read_bytes().startswith(start)
+    quiet(reader)
+
+
 def test_keys_lead_through_a_dialogue(reader, live_server, places):
     reader.goto(live_server.url + places["fork"])
     keys = reader.keyboard
@@ -234,7 +253,7 @@ def test_keys_lead_through_a_dialogue(reader, live_server, places):
 
 
 def test_a_run_page_comes_to_rest_by_itself(reader, live_server, places):
-    run = Run.objects.get(kind="task2")
+    run = Run.objects.get(digest="b" * 64)
     asked = []
     reader.on("request", lambda r: asked.append(r.url) if "HX-Request".lower() in r.headers else 0)
     reader.goto(live_server.url + places["run"])
