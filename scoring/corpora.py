@@ -137,6 +137,7 @@ def _vectors(
         np.zeros((len(places), 0), dtype=np.float32) if rows is None else rows,
         # A dialogue that says nothing has no vector of its whole text.
         whole if places else None,
+        unit=True,
     )
 
 

@@ -81,8 +81,9 @@ def _distances(
 ) -> list[Distance]:
     _checked(theta, discount)
     found = [_empty(pair) for pair in pairs]
+    codes = _RoleCodes()
     for grid in grids(pairs, backwards=True):
-        match = _matches(pairs, grid, theta)
+        match = _matches(pairs, grid, theta, codes)
         total = _accumulated(match, discount)
         best = total[grid.rows, grid.columns, np.arange(len(grid.places))]
         size = (grid.rows + grid.columns) / 2 if symmetric else grid.rows
@@ -93,7 +94,7 @@ def _distances(
             found[place] = Distance(value, detail={"matched": h})
         if aligned:
             for b, place in enumerate(grid.places.tolist()):
-                corner = match[: grid.rows[b], : grid.columns[b], b]
+                corner = match[-grid.rows[b] :, -grid.columns[b] :, b]
                 path = _alignment(corner, total[:, :, b], discount)
                 found[place] = Distance(
                     found[place].value, detail={**found[place].detail, "alignment": path}
@@ -112,34 +113,51 @@ def _empty(pair: Pair) -> Distance:
     return Distance(1.0 if pair[0].roles or pair[1].roles else 0.0, detail={"matched": 0.0})
 
 
-def _matches(pairs: Pairs, grid: Grid, theta: float) -> Floats:
-    """s_ij of a grid read backwards, shape (N, M, B): 0 between roles and outside the corners."""
-    match = (grid.cosines - theta) / (1.0 - theta)
+class _RoleCodes:
+    """Roles as numbers; dialogues with the same roles in turn are looked up, not read again."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._known: dict[tuple[str, ...], NDArray[np.int8]] = {}
+
+    def of(self, roles: tuple[str, ...]) -> NDArray[np.int8]:
+        found = self._known.get(roles)
+        if found is None:
+            numbers = [self._numbers.setdefault(role, len(self._numbers)) for role in roles]
+            found = self._known[roles] = np.array(numbers, dtype=np.int8)
+        return found
+
+    def ending_together(self, said: Sequence[tuple[str, ...]], size: int) -> NDArray[np.int8]:
+        """One column per dialogue, shape (size, B); -1 before a dialogue begins."""
+        rows = np.full((len(said), size), -1, dtype=np.int8)
+        for row, roles in zip(rows, said, strict=True):
+            row[size - len(roles) :] = self.of(roles)
+        return np.ascontiguousarray(rows.T)
+
+
+def _matches(pairs: Pairs, grid: Grid, theta: float, codes: _RoleCodes) -> Floats:
+    """s_ij of a grid, shape (N, M, B): 0 between roles. The grid's cosines are overwritten."""
+    match = grid.cosines
+    match -= theta
+    match /= 1.0 - theta
     np.clip(match, 0.0, 1.0, out=match)
-    codes: dict[str, int] = {}
     sides = [
-        _role_codes([pairs[place][side].roles for place in grid.places.tolist()], size, codes)
+        codes.ending_together([pairs[place][side].roles for place in grid.places.tolist()], size)
         for side, size in enumerate(match.shape[:2])
     ]
     match *= sides[0][:, None, :] == sides[1][None, :, :]
     return match
 
 
-def _role_codes(
-    roles: Sequence[Sequence[str]], size: int, codes: dict[str, int]
-) -> NDArray[np.int8]:
-    """The roles of dialogues from the last turn on as numbers, shape (size, B)."""
-    found = np.full((len(roles), size), -1, dtype=np.int8)
-    for row, said in zip(found, roles, strict=True):
-        row[: len(said)] = [codes.setdefault(role, len(codes)) for role in reversed(said)]
-    return np.ascontiguousarray(found.T)
-
-
 def _accumulated(match: Floats, discount: float) -> Floats:
-    """H with a border of zeros: shape (N, M, B) to (N + 1, M + 1, B)."""
+    """H from the last turns on: shape (N, M, B) to (N + 1, M + 1, B).
+
+    Place (i, j) of the answer is about the last i turns of the source and the last j of the fork.
+    """
     rows, columns, batch = match.shape
     total = np.zeros(((rows + 1) * (columns + 1), batch))
-    flat = match.reshape(rows * columns, batch)
+    # Both axes read from their end, at once and without a copy.
+    flat = match.reshape(rows * columns, batch)[::-1]
     room = np.empty((2, min(rows, columns), batch))
     for at in diagonals(rows, columns):
         cells, matched = total[at.cells], flat[at.inner]
@@ -160,7 +178,7 @@ def _alignment(match: Floats, total: Floats, discount: float) -> list[tuple[int,
     i, j = n, m
     found = []
     while i and j:
-        s = float(match[i - 1, j - 1])
+        s = float(match[n - i, m - j])
         through = s + (discount + (1 - discount) * s) * total[i - 1, j - 1]
         if through >= total[i, j] - ROUNDING:
             if s > 0:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scoring.turn_vectors import Floats, Pairs, one_thread, similarity_blocks, snapped
 
 # Small enough for a processor's cache, large enough that a call's overhead is shared by many pairs.
-CELLS = 120_000
+CELLS = 64_000
 WAVE = 4096
 
 
@@ -24,8 +24,9 @@ WAVE = 4096
 class Grid:
     """Cosines of B pairs of like size, shape (N, M, B): turn of the source, of the fork, pair.
 
-    Pair b has the corner rows[b] by columns[b]; outside it the grid holds 0. `places` are the
-    pairs' places in the batch.
+    Pair b has a corner of rows[b] by columns[b] cells, the first ones of the grid or, of grids made
+    `backwards`, the last ones; outside it the grid holds 0. `places` are the pairs' places in the
+    batch.
     """
 
     places: NDArray[np.intp]
@@ -37,30 +38,28 @@ class Grid:
 def grids(pairs: Pairs, *, backwards: bool = False) -> Iterator[Grid]:
     """The pairs with two non-empty sides, like sizes together; equal turns have cosine 1 exactly.
 
-    With `backwards` both dialogues are read from their end, so that a recursion towards the first
-    turns runs forward over the grid.
+    With `backwards` the dialogues of a grid end together instead of beginning together: for
+    recursions from the last turns to the first.
     """
     for start in range(0, len(pairs), WAVE):
         with one_thread():
-            parts = _parts(pairs[start : start + WAVE], backwards)
+            parts = _parts(pairs[start : start + WAVE])
         parts.sort(key=lambda part: part[1].shape)
         for group in _groups(parts):
-            yield _grid(group, start)
+            yield _grid(group, start, backwards)
 
 
 Part = tuple[int, Floats]
 
 
-def _parts(pairs: Pairs, backwards: bool) -> list[Part]:
+def _parts(pairs: Pairs) -> list[Part]:
     """Place and cosines, shape (m, n), of each pair."""
     parts = []
-    step = -1 if backwards else 1
     for block in similarity_blocks(pairs):
         found = snapped(block.cosines)
-        for place, start, length in zip(
-            block.places, block.starts.tolist(), block.lengths.tolist(), strict=True
-        ):
-            parts.append((place, found[start : start + length][::step, ::step]))
+        ends = (block.starts + block.lengths).tolist()
+        for place, start, end in zip(block.places, block.starts.tolist(), ends, strict=True):
+            parts.append((place, found[start:end]))
     return parts
 
 
@@ -78,12 +77,16 @@ def _groups(parts: list[Part]) -> Iterator[list[Part]]:
         yield group
 
 
-def _grid(group: list[Part], offset: int) -> Grid:
+def _grid(group: list[Part], offset: int, backwards: bool) -> Grid:
     shapes = np.array([cosines.shape for _, cosines in group], dtype=np.intp)
-    most_columns, most_rows = shapes.max(axis=0)
+    most_columns, most_rows = shapes.max(axis=0).tolist()
     padded = np.zeros((len(group), most_columns, most_rows))
     for target, (_, cosines) in zip(padded, group, strict=True):
-        target[: cosines.shape[0], : cosines.shape[1]] = cosines
+        m, n = cosines.shape
+        if backwards:
+            target[most_columns - m :, most_rows - n :] = cosines
+        else:
+            target[:m, :n] = cosines
     places = np.array([place for place, _ in group], dtype=np.intp) + offset
     turned = np.ascontiguousarray(padded.transpose(2, 1, 0))
     return Grid(places, shapes[:, 1], shapes[:, 0], turned)

@@ -26,12 +26,15 @@ class DialogueVectors:
 
     `roles` and `texts` have length T, `vectors` has shape (T, d), rows need not be of unit length.
     `full` is the vector of the whole dialogue's text, shape (d,), where the method needs it.
+    `unit` says that the rows have length one (or zero), as stored vectors do: they are then taken
+    as they are, which saves a fifth of a distance.
     """
 
     roles: tuple[str, ...]
     texts: tuple[str, ...]
     vectors: NDArray[Any]
     full: NDArray[Any] | None = None
+    unit: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.roles) == len(self.texts) == len(self.vectors):
@@ -156,13 +159,18 @@ def similarity_blocks(pairs: Pairs) -> Iterator[Block]:
     # One buffer for all products: a fresh one each time costs more than the copy into it.
     buffer = np.empty((0, 0))
     for places in groups.values():
-        forks = [pairs[i][1].vectors for i in places]
-        lengths = np.array([len(fork) for fork in forks], dtype=np.intp)
+        source, forks = pairs[places[0]][0], [pairs[i][1] for i in places]
+        lengths = np.array([len(fork.vectors) for fork in forks], dtype=np.intp)
         ends = np.cumsum(lengths)
-        if len(buffer) < ends[-1] or buffer.shape[1] != forks[0].shape[1]:
-            buffer = np.empty((int(ends[-1]) * 2, forks[0].shape[1]))
-        rows = np.concatenate(forks, out=buffer[: ends[-1]], casting="unsafe")
-        source = np.asarray(pairs[places[0]][0].vectors, dtype=np.float64)
-        found = rows @ (source / _lengths(source)[:, None]).T
-        found /= _lengths(rows)[:, None]
+        if len(buffer) < ends[-1] or buffer.shape[1] != source.vectors.shape[1]:
+            buffer = np.empty((int(ends[-1]) * 2, source.vectors.shape[1]))
+        rows = np.concatenate(
+            [fork.vectors for fork in forks], out=buffer[: ends[-1]], casting="unsafe"
+        )
+        columns = source.vectors.astype(np.float64)
+        if not source.unit:
+            columns /= _lengths(columns)[:, None]
+        found = rows @ columns.T
+        if not all(fork.unit for fork in forks):
+            found /= _lengths(rows)[:, None]
         yield Block(places, found, ends - lengths, lengths)
