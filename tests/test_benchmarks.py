@@ -8,8 +8,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.benchmarks import distances, encoding, flow
-from scoring.benchmarks.measuring import Measured, seconds
+from scoring import novelty
+from scoring.benchmarks import distances, encoding, flow, onset_speed, pair_speed, set_speed
+from scoring.benchmarks.measuring import Limit, Measured, seconds
 from scoring.benchmarks.synthetic import fork_pairs, procedural_dialogues
 from scoring.management.commands import benchmarks
 
@@ -45,7 +46,21 @@ def test_an_unknown_area_is_refused_with_the_areas_there_are():
 
 
 def test_every_area_is_known_to_the_command():
-    assert {"distances", "encoding", "flow"} == set(benchmarks.AREAS)
+    assert {"distances", "encoding", "flow", "scoring"} == set(benchmarks.AREAS)
+
+
+def test_a_case_with_a_peer_is_judged_by_the_ratio_and_one_without_by_its_limit():
+    over, kept = Limit(2e-3, 1e-3, "turn"), Limit(0.5e-3, 1e-3, "turn")
+    assert Measured(30.0, 10.0, 3.0, "turns/s", limit=over).ok is True
+    assert Measured(30.0, None, 1.0, "turns/s", limit=over).ok is False
+    assert Measured(30.0, None, 1.0, "turns/s", limit=kept).ok is True
+    assert Measured(30.0, None, 1.0, "turns/s", equal=False, limit=kept).ok is False
+    row = Measured(30.0, None, 1.0, "turns/s", limit=over).as_dict()
+    assert row["limit"] == {"seconds": 2e-3, "most": 1e-3, "per": "turn", "kept": False}
+    assert benchmarks._line("case", Measured(30.0, None, 1.0, "turns/s", limit=over)).endswith(
+        "2 ms per turn (at most 1 ms, OVER)"
+    )
+    assert benchmarks._time(40e-6) == "40 µs"
 
 
 def test_batch_and_loop_give_equal_scores():
@@ -91,3 +106,37 @@ def test_inputs_are_drawn_by_seed():
 
 def test_the_least_time_of_each_function_is_kept():
     assert len(seconds(lambda: sum(range(1000)), lambda: None, repeats=2)) == 2
+
+
+def test_forks_of_a_full_corpus_score_as_the_plain_loops_do():
+    pairs = pair_speed.equal_pairs(8)
+    assert pair_speed.flow_score_full(pairs).equal
+    case = pair_speed.alignment(pairs)
+    assert case.equal and case.limit and case.limit.most == 40e-6
+    for path in (False, True):
+        case = pair_speed.warping(pairs, 1e-3, path=path)
+        assert case.equal and (case.peer is None) == bool(case.note)
+
+
+def test_transitions_are_counted_as_the_peer_does_or_a_reason_is_given():
+    case = set_speed.transition_counts(dialogues=50, turns=1000)
+    assert case.equal and (case.peer is None) == bool(case.note)
+
+
+def test_sets_of_a_unit_are_measured():
+    # So few seeds and runs span no spread to lie in: that is left to the full measurement.
+    case = set_speed.prd_unit(pairs=40, seeds=2, runs=1)
+    assert case.bar == 3.0 and case.note.startswith("distance 0.")
+    assert set_speed.flow_kl_set(dialogues=6).limit is not None
+    case = set_speed.perplexity_stored(dialogues=6)
+    assert case.equal and (case.peer is None) == bool(case.note)
+
+
+def test_detectors_are_measured_by_turn_and_by_corpus():
+    train, others = onset_speed.observed(6, seed=1), onset_speed.observed(2, seed=2)
+    assert [turn.number for turn in train[0]] == list(range(1, onset_speed.TURNS + 1))
+    for remaining, form in ((False, "exact"), (True, "leave_one_out")):
+        detector = novelty.fit(train, remaining=remaining, form=form)
+        case = onset_speed.per_turn(detector, others, 1.0)
+        assert case.ok and case.unit == "turns/s"
+        assert onset_speed.corpus(detector, others, 1e-9).ok is False

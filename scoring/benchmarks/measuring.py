@@ -9,12 +9,26 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """What one `per` of a job may take and took, in seconds of processor time."""
+
+    took: float
+    most: float
+    per: str
+
+    @property
+    def kept(self) -> bool:
+        return self.took <= self.most
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """`ours` and `peer` in `unit` (more is better), `ratio` = ours / peer, to be at least `bar`.
 
-    `peer` is None where the peer is not installed (`ours` too, where nothing can run without it);
-    then `ratio` and `ok` are None and `note` says why. `equal` is False where the two sides gave
-    different answers, and then the case is not ok.
+    `peer` is None where the peer is not installed or none is published (`ours` too, where nothing
+    can run without it); then `ratio` is None and `note` says why. `equal` is False where the two
+    sides gave different answers, and then the case is not ok. A case with a peer is judged by the
+    ratio, whatever the machine; one without by its `limit`, where it has one.
     """
 
     ours: float | None
@@ -23,6 +37,7 @@ class Measured:
     unit: str
     equal: bool = True
     note: str = ""
+    limit: Limit | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -30,7 +45,9 @@ class Measured:
 
     @property
     def ok(self) -> bool | None:
-        return None if self.ratio is None else self.equal and self.ratio >= self.bar
+        if self.ratio is not None:
+            return self.equal and self.ratio >= self.bar
+        return None if self.limit is None else self.equal and self.limit.kept
 
     def as_dict(self) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -41,6 +58,9 @@ class Measured:
             "unit": self.unit,
             "ok": self.ok,
         }
+        if self.limit:
+            limit = {"seconds": self.limit.took, "most": self.limit.most, "per": self.limit.per}
+            row["limit"] = limit | {"kept": self.limit.kept}
         return row | ({"reason": self.note} if self.note else {})
 
 

@@ -1,8 +1,9 @@
-"""Run as a script in its own process: times sdialog's flow score on stored vectors.
+"""Run as a script in its own process: times sdialog's scores of dialogues on a flow graph.
 
-    python sdialog_peer.py DIALOGUES.npz
+    python sdialog_peer.py DIALOGUES.npz score|perplexity [MODEL]
 
-Prints one JSON object: seconds for fitting and scoring, and the scores.
+With stored vectors in place of its encoder, or, given the folder of a model, with that. Prints one
+JSON object: seconds for fitting and scoring, and the scores.
 """
 
 from __future__ import annotations
@@ -34,17 +35,19 @@ class StoredVectors:
         return len(next(iter(self.by_text.values())))
 
 
-def main(path: str) -> None:
+def main(path: str, wanted: str, model: str = "") -> None:
     import sdialog
-    from sdialog.evaluation import DialogFlowScore, base
+    from sdialog.evaluation import DialogFlowPPL, DialogFlowScore, base
     from sdialog.evaluation.dialog2flow import extract_trajectories
 
     given = np.load(path)
-    for module in (base, extract_trajectories):
-        module.SentenceTransformer = StoredVectors
+    if not model:
+        for module in (base, extract_trajectories):
+            module.SentenceTransformer = StoredVectors
     reference, others = (dialogues(sdialog, given, name) for name in ("reference", "others"))
     start = clocks()
-    measure = DialogFlowScore(reference)
+    kind = {"score": DialogFlowScore, "perplexity": DialogFlowPPL}[wanted]
+    measure = kind(reference, **({"node_embedding_model": model} if model else {}))
     fitted = clocks()
     scores = [float(measure.score(dialogue)) for dialogue in others]
     found = {"fitting": least(start, fitted), "scoring": least(fitted, clocks())}
@@ -77,4 +80,4 @@ def dialogues(sdialog: Any, given: Any, name: str) -> list[Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scoring.benchmarks import distances, encoding, flow
+from scoring.benchmarks import distances, encoding, flow, onset_speed, pair_speed, set_speed
 from scoring.benchmarks.measuring import Measured
 
 AREAS: dict[str, Callable[[], dict[str, Measured]]] = {
     "distances": distances.measure,
     "flow": flow.measure,
     "encoding": encoding.measure,
+    "scoring": lambda: pair_speed.measure() | set_speed.measure() | onset_speed.measure(),
 }
 
 
@@ -45,7 +46,15 @@ def _line(name: str, case: Measured) -> str:
         verdict = "UNEQUAL ANSWERS"
     ours, peer = ("-" if side is None else f"{side:,.0f}" for side in (case.ours, case.peer))
     ratio = "-" if case.ratio is None else f"{case.ratio:.1f}"
-    return (
-        f"{name}: {ours} {case.unit}, peer {peer}, ratio {ratio} "
-        f"(bar {case.bar:g}): {verdict}{f' ({case.note})' if case.note else ''}"
-    )
+    line = f"{name}: {ours} {case.unit}, peer {peer}, ratio {ratio} (bar {case.bar:g}): {verdict}"
+    if limit := case.limit:
+        past = "" if limit.kept else ", OVER"
+        line += f"; {_time(limit.took)} per {limit.per} (at most {_time(limit.most)}{past})"
+    return f"{line} ({case.note})" if case.note else line
+
+
+def _time(seconds: float) -> str:
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
