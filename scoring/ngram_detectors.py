@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.records import ASSISTANT, USER
+from benchmark.records import ASSISTANT
 from scoring import conformal, flow_graphs
 from scoring.coded_ngrams import CodedNGram, Codes, fit_coded, places_of
 from scoring.detectors import IT, SS, WatchedTurn, readings
@@ -23,7 +23,7 @@ from scoring.flow_graphs import TEMPERATURE, THRESHOLD, FlowGraph
 from scoring.left_out_nodes import left_out
 from scoring.ngrams import NGram, fit_ngram
 from scoring.onset_methods import ObservedTurn, Suspicion
-from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread
+from scoring.turn_vectors import DialogueVectors, Floats, one_thread
 
 IN_SAMPLE, LEAVE_ONE_OUT = "in_sample", "leave_one_out"
 ORDERS = (2, 3, 6, 10)
@@ -98,7 +98,8 @@ class NGramDetector:
             index[i] = at
         roles = np.array([turn.role for turn in firsts])
         vectors = np.stack([turn.vector for turn in firsts]) if firsts else np.zeros((0, 1))
-        codes, confidence = self.nodes_of(roles, vectors)
+        with one_thread():
+            codes, confidence = self.nodes_of(roles, vectors)
         placed = np.flatnonzero(codes[index] >= 0)
         index, owners = index[placed], owners[placed]
         lengths = np.bincount(owners, minlength=len(dialogues))
@@ -118,12 +119,14 @@ class NGramDetector:
         """Node code (-1: the role has none) and confidence of turns, shapes (n,) from (n, d)."""
         codes = np.full(len(roles), -1, dtype=np.int64)
         confidence = np.ones(len(roles))
-        for role, nodes in self._codes_of_role.items():
+        for role, (nodes, directions) in self._nodes_of_role.items():
             places = np.flatnonzero(roles == role)
             if not len(places):
                 continue
-            with one_thread():
-                likeness = cosines(vectors[places].astype(np.float64), self.graph.vectors[role])
+            rows = np.asarray(vectors[places], dtype=np.float64)
+            lengths = np.sqrt(np.vecdot(rows, rows))
+            rows /= np.where(lengths > 0, lengths, 1.0)[:, None]
+            likeness = rows @ directions.T
             best = likeness.argmax(axis=1)
             codes[places] = nodes[best]
             if self.node_confidence:
@@ -161,12 +164,15 @@ class NGramDetector:
         return {node.name: i for i, node in enumerate(self.graph.nodes)}
 
     @cached_property
-    def _codes_of_role(self) -> dict[str, Codes]:
-        return {
-            role: np.array([self._code[node.name] for node in self.graph.of_role(role)])
-            for role in (USER, ASSISTANT)
-            if role in self.graph.vectors
-        }
+    def _nodes_of_role(self) -> dict[str, tuple[Codes, Floats]]:
+        """Codes and unit vectors of the nodes of each role."""
+        found = {}
+        for role in self.graph.vectors:
+            codes = np.array([self._code[node.name] for node in self.graph.of_role(role)])
+            rows = self.graph.vectors[role]
+            lengths = np.sqrt(np.vecdot(rows, rows))
+            found[role] = (codes, rows / np.where(lengths > 0, lengths, 1.0)[:, None])
+        return found
 
 
 def fit(
