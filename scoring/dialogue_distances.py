@@ -75,9 +75,13 @@ def flow_score(
     P is the mean over turns of `b`, R over turns of `a`, of the best cosine ("greedy") or of the
     cosine under the best one-to-one assignment ("assignment": a turn left over counts 0). With
     `same_role` a turn matches turns of its own role only, else counts 0. F is 0 where P or R is
-    not positive. Two empty dialogues: 0; one empty: 1.
+    not positive. Two empty dialogues: 0; one empty: 1. `detail` holds `precision`, `recall`, `f`
+    and the matching: `source` and `fork`, for each turn of `a` and of `b` its partner in the other
+    dialogue (from 0) and their cosine, or None for a turn without one.
     """
-    return flow_score_pairs([(a, b)], matching=matching, same_role=same_role)[0]
+    found = flow_score_pairs([(a, b)], matching=matching, same_role=same_role)[0]
+    sides = _partners(a, b, matching, same_role)
+    return found._replace(detail={**found.detail, **sides})
 
 
 def flow_score_pairs(
@@ -156,6 +160,40 @@ def _assigned(pairs: Pairs, same_role: bool) -> Matched:
             precisions.append(total / length)
             recalls.append(total / part.shape[1])
     return places, np.array(precisions), np.array(recalls)
+
+
+Partner = tuple[int, float] | None
+
+
+def _partners(
+    a: DialogueVectors, b: DialogueVectors, matching: str, same_role: bool
+) -> dict[str, list[Partner]]:
+    """Who is matched with whom, for the turns of both sides."""
+    source: list[Partner] = [None] * len(a.roles)
+    fork: list[Partner] = [None] * len(b.roles)
+    for block in similarity_blocks([(a, b)]):
+        likeness = snapped(block.cosines)
+        allowed = np.ones(likeness.shape, dtype=bool)
+        if same_role:
+            allowed = _role_mask([(a, b)], block)
+        if matching == "assignment":
+            likeness = np.where(allowed, likeness, 0.0)
+            both = linear_sum_assignment(likeness, maximize=True)
+            for j, i in zip(*(side.tolist() for side in both), strict=True):
+                if allowed[j, i]:
+                    source[i], fork[j] = (j, float(likeness[j, i])), (i, float(likeness[j, i]))
+        else:
+            masked = np.where(allowed, likeness, -np.inf)
+            fork = _best(masked)
+            source = _best(masked.T)
+    return {"source": source, "fork": fork}
+
+
+def _best(likeness: Floats) -> list[Partner]:
+    """The best column of each row, None where none is allowed; of equal ones the first."""
+    places = likeness.argmax(axis=1).tolist()
+    best = likeness.max(axis=1).tolist()
+    return [None if np.isneginf(c) else (i, c) for i, c in zip(places, best, strict=True)]
 
 
 def _role_mask(pairs: Pairs, block: Block) -> NDArray[np.bool_]:

@@ -125,6 +125,16 @@ def test_units_that_one_run_lacks_are_counted_and_left_out():
     assert nothing.detail["holm_p"] is None
 
 
+def test_every_source_and_type_of_the_published_corpus_is_one_of_8536_pairs():
+    units = {"FlowScore": drawn_units(1, 2134, 0.3), "Mean": drawn_units(2, 2134)}
+    found = by_place(compare(units, "FlowScore", resamples=20))
+    assert found["Mean", "all"].n == 8536
+    assert found["Mean", "all"].detail["clusters"] == 2134
+    # The sum of positive ranks lies between those of no and of all differences.
+    n = found["Mean", "all"].detail["n_eff"]
+    assert 0 < found["Mean", "all"].detail["w"] < n * (n + 1) / 2
+
+
 @given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 9))
 @settings(max_examples=25)
 def test_draws_are_whole_resamples_and_repeat_with_their_seed(n, resamples, seed):

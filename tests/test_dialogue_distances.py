@@ -15,6 +15,7 @@ from scoring.dialogue_distances import (
     DialogueVectors,
     cosine_distance,
     dtw_pairs,
+    dtw_path_pairs,
     flow_dtw,
     flow_score,
     flow_score_pairs,
@@ -148,7 +149,45 @@ def test_one_to_one_matching_leaves_the_surplus_turn_unmatched():
     b = dialogue([[1, 0, 0, 0], [1, 0, 0, 0]])
     assert flow_score(a, b).value == 0.0
     found = flow_score(a, b, matching="assignment")
-    assert found.detail == {"precision": 0.5, "recall": 1.0, "f": pytest.approx(2 / 3)}
+    assert found.detail == {
+        "precision": 0.5,
+        "recall": 1.0,
+        "f": pytest.approx(2 / 3),
+        "source": [(0, 1.0)],
+        "fork": [(0, 1.0), None],
+    }
+
+
+@given(dialogues, dialogues, st.sampled_from(["greedy", "assignment"]), st.booleans())
+def test_the_matching_adds_up_to_precision_and_recall(a, b, matching, same_role):
+    detail = flow_score(a, b, matching=matching, same_role=same_role).detail
+    if not (a.roles and b.roles):
+        assert detail["source"] + detail["fork"] == [None] * (len(a.roles) + len(b.roles))
+        return
+    for side, other, of, name in (("source", b, a, "recall"), ("fork", a, b, "precision")):
+        assert len(detail[side]) == len(of.roles)
+        total = 0.0
+        for own, partner in enumerate(detail[side]):
+            if partner is None:
+                continue
+            total += partner[1]
+            assert not same_role or of.roles[own] == other.roles[partner[0]]
+            exact = 1 - cosine_distance(of.vectors[own], other.vectors[partner[0]])
+            assert partner[1] == pytest.approx(exact, abs=2e-6)
+        assert total / len(of.roles) == pytest.approx(detail[name], abs=1e-9)
+    if matching == "assignment":
+        for i, partner in enumerate(detail["source"]):
+            assert partner is None or detail["fork"][partner[0]][0] == i
+
+
+@given(batches)
+def test_a_batch_of_paths_equals_the_paths_of_single_pairs(batch):
+    pairs = grouped(batch)
+    for (a, b), found in zip(pairs, dtw_path_pairs(pairs), strict=True):
+        single = flow_dtw(a, b)
+        assert found.reason == single.reason
+        assert found.detail.get("path") == single.detail.get("path")
+        assert found.value == pytest.approx(single.value, abs=1e-12)
 
 
 def test_an_unknown_matching_is_refused_by_name():
