@@ -221,13 +221,15 @@ def test_the_chart_follows_the_theme(reader, live_server, places):
 
 
 def test_a_figure_is_saved_as_a_picture_by_the_browser_alone(reader, live_server, places):
-    reader.goto(live_server.url + places["leaderboard-onsets"])
+    place = places["leaderboard-onsets"]
+    reader.goto(live_server.url + place)
     figure = reader.locator("#curve")
     expect(figure.locator(".main-svg").first).to_be_visible()
     for word, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with reader.expect_download() as saved:
             figure.get_by_role("button", name=word).click()
-        assert saved.value.suggested_filename == f"small-forks-task3-curve.{word.lower()}"
+        name = f"{place.split('/')[2]}-task3-curve.{word.lower()}"
+        assert saved.value.suggested_filename == name
         assert Path(saved.value.path()).read_bytes().startswith(start)
     quiet(reader)
 
