@@ -69,7 +69,17 @@ def exported(run: Run, folder: Path) -> Path:
     return folder
 
 
-def test_every_number_of_every_kind_comes_out_again_without_a_database(forked, tmp_path, capsys):
+@pytest.fixture
+def few_resamples(monkeypatch):
+    """Resamples are a parameter of a run; the numbers come out again with any number of them."""
+    for name in ("fork_sets", "fork_distances", "onsets", "comparisons", "turn_surprisals"):
+        monkeypatch.setattr(f"scoring.{name}.RESAMPLES", 40)
+    monkeypatch.setattr("scoring.fork_sets.SOURCE_RESAMPLES", 10)
+
+
+def test_every_number_of_every_kind_comes_out_again_without_a_database(
+    forked, few_resamples, tmp_path, capsys
+):
     folders, rows = {}, {}
     for name, parameters in KINDS.items():
         run = finished(forked, name.split("-")[0], parameters)
