@@ -134,7 +134,16 @@ def columns(task: str, *, fork_type: str = "", k: int = 0) -> list[Column]:
     found.append(_column("exact_recovery", group, "Exact order", SHARE, True))
     if task == "task1":
         found.append(_column("fisher_p", group, "p against chance", P, False))
+    elif not fork_type:
+        found.append(_column("sixteen", AVERAGE, "All 16 together", TAU, True))
     return found
+
+
+def known_keys(task: str) -> list[str]:
+    """Keys of every column that the task has under some filter, and the two of the names."""
+    found = [column.key for column in columns(task)]
+    found += [column.key for name in FORK_TYPES for column in columns(task, fork_type=name)]
+    return ["method", "encoder", *dict.fromkeys(found)]
 
 
 def _onset_columns(groups: Sequence[str], group: str, k: int) -> list[Column]:

@@ -75,18 +75,14 @@ def corpora_with_runs() -> dict[str, list[str]]:
     return found
 
 
-def columns_of(choice: Choice) -> list[Column]:
-    return tables.columns(choice.task, fork_type=choice.fork_type, k=choice.k)
-
-
 def board(corpus: Corpus, choice: Choice) -> Board:
     """The board of `choice`. Raises ValueError where it names what no run has."""
     runs, older, several = _comparable(corpus, choice.task)
-    shown = columns_of(choice)
+    shown = tables.columns(choice.task, fork_type=choice.fork_type, k=choice.k)
     entries = _entries(choice, runs, shown)
     shown = tables.occurring(shown, entries)
     main = tables.main_column(shown, fork_type=choice.fork_type)
-    sort = choice.sort or tables.best_first(main)
+    sort = _sort(choice, shown) or tables.best_first(main)
     chosen = [e for e in entries if choice.encoder in ("", e.encoder) or not e.encoder]
     rows = tables.ordered(chosen, sort, shown)
     top = tables.best([e for e in rows if not e.control], main)
@@ -104,6 +100,18 @@ def board(corpus: Corpus, choice: Choice) -> Board:
         several=several,
         all_entries=entries,
     )
+
+
+def _sort(choice: Choice, shown: Sequence[Column]) -> str:
+    """The order asked for; "" where its column is hidden by the filters of the moment.
+
+    Raises ValueError for a column that the task never has.
+    """
+    key = choice.sort.removeprefix("-")
+    if key and key not in tables.known_keys(choice.task):
+        raise ValueError(f"task {choice.task} has no column {key!r}")
+    there = ("method", "encoder", *(column.key for column in shown))
+    return choice.sort if key in there else ""
 
 
 def _comparable(corpus: Corpus, task: str) -> tuple[list[Run], int, int]:
@@ -167,16 +175,20 @@ def _cells(
         if key and row.k == (0 if row.group == tables.CONFORMANT else choice.k):
             found[row.run_id][key] = cell_of(row)
     for cells in found.values():
-        _take_out_recovery(cells, choice.fork_type or tables.AVERAGE)
+        _take_out(cells, choice.fork_type or tables.AVERAGE)
     return found
 
 
-def _take_out_recovery(cells: dict[str, Cell], group: str) -> None:
-    """Task 2 keeps the share of exact orders in the detail of its tau: it gets a cell as well."""
+def _take_out(cells: dict[str, Cell], group: str) -> None:
+    """Task 2 keeps two figures in the detail of its tau: they get cells of their own."""
     tau = cells.get(f"tau-{group}")
-    share = tau.detail.get("exact_recovery") if tau else None
+    if tau is None:
+        return
+    share, every = tau.detail.get("exact_recovery"), tau.detail.get("sixteen")
     if share is not None:
         cells.setdefault(f"exact_recovery-{group}", Cell(share, n=tau.n, skipped=tau.skipped))
+    if every:
+        cells["sixteen-all"] = Cell(every["value"], every["reason"], every["n"])
 
 
 def cell_of(row: RunResult) -> Cell:

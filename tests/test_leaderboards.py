@@ -264,6 +264,28 @@ def test_an_unknown_word_is_400_and_names_what_is_allowed(signed_in, runs, stage
     assert answer.status_code == 400 and allowed in answer.content.decode()
 
 
+def test_an_order_by_a_column_that_a_filter_hides_gives_way_to_the_best_first(
+    signed_in, runs, stage
+):
+    page = body(signed_in.get(place(stage, 2, "?sort=tau-all&type=GR")))
+    assert order_of(page)[0] == runs["task2"][0].pk
+
+
+def test_an_average_says_how_many_types_it_is_over(signed_in, runs, stage):
+    rows = RunResult.objects.filter(run=runs["task2"][0], statistic="tau", group="CSC")
+    rows.update(value=None, reason="no unit", ci_low=None, ci_high=None)
+    page = body(signed_in.get(place(stage, 2)))
+    assert page.count("mean of 3 types, 1 without a value") == 1
+
+
+def test_figures_in_the_detail_of_a_tau_have_columns(signed_in, stage):
+    run = make_run(stage, "task2", "mean", "wordllama")
+    more = {"exact_recovery": 0.625, "sixteen": {"value": 0.8125, "reason": "", "n": 7}}
+    RunResult.objects.bulk_create(results(run, "tau", {"all": 0.5}, detail=more))
+    page = body(signed_in.get(place(stage, 2)))
+    assert "62.5 %" in page and "0.812" in page and "All 16 together" in page
+
+
 def test_k_is_a_filter_of_task_3_only(signed_in, runs, stage):
     assert signed_in.get(place(stage, 2, "?k=1")).status_code == 400
     assert signed_in.get(place(stage, 4)).status_code == 404

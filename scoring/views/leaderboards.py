@@ -18,11 +18,13 @@ from benchmark.views.paging import choice, number
 from scoring import leaderboards as reading
 from scoring.charts import Figure, interval_bar
 from scoring.leaderboard_tables import (
+    AVERAGE,
     Cell,
     Column,
     Difference,
     Entry,
     best_first,
+    known_keys,
     promise_words,
     written,
 )
@@ -82,7 +84,6 @@ class Row:
     main: Cell | None
     standing: Difference | None
     reference: bool
-    best: bool
 
 
 @require_safe
@@ -166,7 +167,7 @@ def read_board(request: HttpRequest, corpus: Corpus, chosen: Choice) -> Board:
     try:
         board = reading.board(corpus, chosen)
     except ValueError:
-        allowed = ", ".join(["method", "encoder", *(c.key for c in reading.columns_of(chosen))])
+        allowed = ", ".join(known_keys(chosen.task))
         raise BadRequest(
             f"sort is {chosen.sort[:40]!r}; it must be one of {allowed}, each also with - before it"
         ) from None
@@ -215,7 +216,6 @@ def rows_of(
                 main=main,
                 standing=compared.differences.get(entry.run) if compared else None,
                 reference=bool(compared and entry.run == compared.reference),
-                best=board.best is not None and entry.run == board.best.run,
             )
         )
     return found
@@ -226,10 +226,21 @@ def printed(entry: Entry, column: Column) -> Printed:
     if cell is None or cell.value is None:
         return Printed(column, cell, written(None, column.form))
     more = promise_words(entry, cell) if column.statistic == "false_alarms" else ""
+    more = more or averaged(entry, column)
     if cell.detail.get("source_ci"):
         more = f"sources {interval(cell.detail['source_ci'], column.form)}"
     ends = interval((cell.low, cell.high), column.form)
     return Printed(column, cell, written(cell.value, column.form), ends, more)
+
+
+def averaged(entry: Entry, column: Column) -> str:
+    """How many types an average is over, where one of them has no value."""
+    if column.group != AVERAGE:
+        return ""
+    cells = [entry.cells.get(f"{column.statistic}-{name}") for name in FORK_TYPES]
+    defined = sum(cell is not None and cell.value is not None for cell in cells)
+    undefined = sum(cell is not None and cell.value is None for cell in cells)
+    return f"mean of {defined} types, {undefined} without a value" if undefined else ""
 
 
 def interval(ends: Sequence[float | None], form: str) -> str:
