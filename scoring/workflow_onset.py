@@ -46,7 +46,7 @@ MARGIN = 0.2
 SAME_AGAIN = 0.95
 FOREIGN_SCALE = 0.15
 ODDS = 0.02
-LEVEL = 0.2
+LEVEL = 0.3
 MOST_KNOWN = 4096
 Dialogue = Sequence[ObservedTurn]
 
@@ -341,7 +341,7 @@ def turning(values: Sequence[float]) -> tuple[int, float]:
     """Where the sum of what follows is largest, and that sum; the first of equal places.
 
     >>> turning([-3.0, 0.7, 0.1, 2.0])
-    (1, 1.4)
+    (1, 1.2)
     """
     parts = np.clip(np.asarray(values, dtype=np.float64) - LEVEL, -1.0, 1.0)
     sums = np.round(np.cumsum(parts[::-1])[::-1], 9)
