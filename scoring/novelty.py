@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from scoring import conformal
-from scoring.novelty_bag import Encounter, TurnBag, nearest
+from scoring.novelty_bag import Encounter, TurnBag, mean_nearest
 from scoring.novelty_words import Floats
 from scoring.onset_methods import ObservedTurn, Suspicion
 
@@ -145,8 +145,7 @@ def strangeness(replies: Floats, transitions: Floats, rarities: Floats) -> Float
 
 def own_strangeness(found: Encounter) -> float:
     """exp(L) of a watched turn beside the whole bag."""
-    replies, transitions = nearest(np.stack([found.replies, found.transitions]))
-    signals = (float(replies.mean()), float(transitions.mean()), found.rarity)
+    signals = mean_nearest(found.replies), mean_nearest(found.transitions), found.rarity
     return FLOOR + math.fsum(
         (signal / scale) ** 4 for signal, scale in zip(signals, SCALES, strict=True)
     )

@@ -160,13 +160,15 @@ class TurnBag:
         remaining = np.empty(size)
         for start in range(0, size, _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
+            own = self.owner[rows, None] == self.owner
+            known = (size - own.sum(axis=1)).tolist()
             said = says[self.say_of[rows, None], self.say_of]
-            said[self.owner[rows, None] == self.owner] = np.inf
+            said[own] = np.inf
             asked = asks[self.ask_of[rows, None], self.ask_of]
             before = says[self.before_of[rows, None], self.before_of]
             replies[rows] = nearest(np.maximum(said, asked))
             transitions[rows] = nearest(np.maximum(said, before))
-            remaining[rows] = [self.remaining_after(row) for row in said]
+            remaining[rows] = [self.remaining_after(*row) for row in zip(said, known, strict=True)]
         weights = word_weights(self.dialogues - (0 if one_more else 1))
         rarities = [
             rarity(fresh, size, self.counts, weights, own=1)
@@ -174,16 +176,20 @@ class TurnBag:
         ]
         return Alone(replies, transitions, np.array(rarities), remaining)
 
-    def remaining_after(self, says: Floats) -> float:
+    def remaining_after(self, says: Floats, known: int | None = None) -> float:
         """How many assistant turns follow the five turns nearest in `says`, shape (B,): the mean,
-        at most 4. Turns that tie for the last places count in equal parts; 0 without any."""
-        places = min(ALIKE, int(np.count_nonzero(np.isfinite(says))))
+        at most 4. Turns that tie for the last places count in equal parts; 0 without any.
+
+        Turns that are not `known` (B is the default) have an infinite distance.
+        """
+        places = min(ALIKE, len(says) if known is None else known)
         if not places:
             return 0.0
         last = np.partition(says, places - 1)[places - 1]
-        nearer = says < last
-        some = float(self.remaining[nearer].sum())
-        some += (places - np.count_nonzero(nearer)) * float(self.remaining[says == last].mean())
+        nearer, tied = says < last, says == last
+        missing = places - int(np.count_nonzero(nearer))
+        some = float(nearer @ self.remaining)
+        some += missing * float(tied @ self.remaining) / int(np.count_nonzero(tied))
         return min(some / places, MOST_REMAINING)
 
     def postings(self) -> Postings:
@@ -273,3 +279,10 @@ def nearest(distances: Floats) -> Floats:
         distances = np.pad(distances, wide, constant_values=FARTHEST)
     found = np.partition(distances, NEAREST - 1, axis=-1)[..., :NEAREST]
     return np.minimum(np.sort(found, axis=-1), FARTHEST)
+
+
+def mean_nearest(distances: Floats) -> float:
+    """The mean of `nearest` of one row."""
+    if len(distances) < NEAREST:
+        return float(nearest(distances).mean())
+    return float(np.partition(distances, NEAREST - 1)[:NEAREST].sum()) / NEAREST
