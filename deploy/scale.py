@@ -2,8 +2,8 @@
 
     .venv/bin/python deploy/scale.py [--dialogues 2134] [--files FOLDER] [--methods NAME ...]
 
-Prints a table of wall and processor times and the most memory a worker held, and checks that killing a worker in
-the middle of a run changes no number. --files keeps or reuses the corpus's two files.
+Prints a table of wall and processor times and the most memory a worker held, and checks that
+killing a worker in the middle of a run changes no number. --files keeps or reuses the corpus.
 """
 
 from __future__ import annotations
