@@ -33,15 +33,19 @@ def run_peer(
         given = Path(folder) / "given.npz"
         np.savez(given, **arrays)
         environment = os.environ | {"HOME": folder, "HF_HUB_OFFLINE": "1", "MPLBACKEND": "Agg"}
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, str(Path(__file__).with_name(script)), str(given), *arguments],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        command = [sys.executable, str(Path(__file__).with_name(script)), str(given), *arguments]
+        try:
+            done = subprocess.run(  # noqa: S603
+                command,
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"{package} took longer than {LIMIT_SECONDS} s"}
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return {"error": f"{package} could not run: {last}"}

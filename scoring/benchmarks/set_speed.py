@@ -133,7 +133,7 @@ def perplexity_stored(dialogues: int = 60) -> Measured:
     return _perplexity(values, ours, theirs, others, 20.0, 1e-5)
 
 
-def perplexity_encoding(sources: int = 4, forks: int = 7) -> Measured:
+def perplexity_encoding(sources: int = 2, forks: int = 7) -> Measured:
     """The same with the encoder included on both sides: one batch beside one call per turn."""
     said = forked_texts(2 * sources, forks=forks)
     try:
