@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.records import ASSISTANT
-from scoring import ngram_detectors, novelty, workflow_onset
+from scoring import ngram_detectors, novelty, workflow_hindsight, workflow_onset
 from scoring.detection_metrics import first_turn, last_turn, random_turn
 from scoring.detectors import IT, SS
 from scoring.flow_graphs import FlowGraph
@@ -56,7 +56,7 @@ def _aware(train: Sequence[Dialogue], settings: Settings, known: Any) -> Fitted:
 
 
 def _offline(train: Sequence[Dialogue], settings: Settings, known: Any) -> Fitted:
-    return workflow_onset.fit_offline(train, known, form=settings["form"])
+    return workflow_hindsight.fit(train, known, form=settings["form"])
 
 
 FITTERS: Mapping[str, Fitter] = {

@@ -10,8 +10,7 @@ Three signals for an assistant turn, each larger for a more suspicious turn:
 with v the log-ratio of the most probable next step's probability to this one's, the rules of
 `admissible_steps`, `repeats` 1 for a turn that says nearly what was said before, and r the turns
 that usually remain. Each is put on the scale of its largest values in training dialogues (median 0,
-90th percentile 1); the largest counts. Streaming reads turns 1 to t only. The offline form adds up
-suspicion from each turn to the end and names the turn where that is largest.
+90th percentile 1); the largest counts. Streaming reads turns 1 to t only.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ MARGIN = 0.2
 SAME_AGAIN = 0.95
 FOREIGN_SCALE = 0.15
 ODDS = 0.02
-LEVEL = 0.3
 MOST_KNOWN = 4096
 Dialogue = Sequence[ObservedTurn]
 
@@ -83,17 +81,6 @@ def fit(
     found = WorkflowDetector([train[i] for i in fitted], knowledge, labels)
     found.calibrate([train[i] for i in kept])
     return found
-
-
-def fit_offline(
-    train: Sequence[Dialogue],
-    knowledge: WorkflowKnowledge,
-    *,
-    form: str = LEAVE_ONE_OUT,
-    seed: int = 0,
-) -> WorkflowHindsight:
-    """The method that reads whole dialogues; arguments and errors as of `fit`."""
-    return WorkflowHindsight(fit(train, knowledge, form=form, seed=seed))
 
 
 class WorkflowDetector:
@@ -296,54 +283,3 @@ class _Walk:
             repeats = float(likeness(np.array(self._said), vector).max()) > SAME_AGAIN
         self._said.append(unit(np.asarray(vector)[None])[0])
         return repeats
-
-
-class WorkflowHindsight:
-    """The offline method on the values of a streaming detector. Made by `fit_offline`.
-
-    From each turn to the end it adds up value - LEVEL, each cut to [-1, 1]; the largest sum says
-    how strongly the dialogue leaves the workflow, and its turn where.
-    """
-
-    def __init__(self, detector: WorkflowDetector) -> None:
-        self.detector = detector
-        sums = (turning(values)[1] for values in detector.calibrating_values)
-        self.calibration: list[float] = list(sums)
-
-    def onset(self, turns: Dialogue) -> tuple[int | None, float | None]:
-        """The turn at which the dialogue would leave its workflow, and how strongly it does.
-
-        (None, None) where no turn can be judged.
-        """
-        return self._onset(list(self.detector.watch(turns)))
-
-    def onset_all(self, dialogues: Sequence[Dialogue]) -> list[tuple[int | None, float | None]]:
-        """What `onset` gives for each dialogue."""
-        return [self._onset(found) for found in self.detector.watch_all(dialogues)]
-
-    def cut(self, alpha: float) -> float | None:
-        """The sum above which a dialogue is flagged; None where there are too few dialogues."""
-        return conformal.cut(self.calibration, alpha)
-
-    def promise(self, alpha: float) -> str:
-        """What a user may rely on at this level, as one sentence."""
-        exact = self.detector.form == SPLIT
-        return conformal.promise(len(self.calibration), alpha, exact=exact)
-
-    def _onset(self, found: Sequence[Suspicion]) -> tuple[int | None, float | None]:
-        if not found:
-            return None, None
-        place, total = turning([value for _, value in found])
-        return found[place].number, total
-
-
-def turning(values: Sequence[float]) -> tuple[int, float]:
-    """Where the sum of what follows is largest, and that sum; the first of equal places.
-
-    >>> turning([-3.0, 0.7, 0.1, 2.0])
-    (1, 1.2)
-    """
-    parts = np.clip(np.asarray(values, dtype=np.float64) - LEVEL, -1.0, 1.0)
-    sums = np.round(np.cumsum(parts[::-1])[::-1], 9)
-    place = int(sums.argmax())
-    return place, float(sums[place])

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring import workflow_onset
+from scoring import workflow_hindsight
 from scoring.onset_methods import first_alarm
-from scoring.workflow_onset import LEAVE_ONE_OUT, SPLIT, fit, fit_offline, turning
+from scoring.workflow_hindsight import turning
+from scoring.workflow_onset import LEAVE_ONE_OUT, SPLIT, fit
 from tests.procedure import ANSWERS, FOREIGN, PLACES, STEPS, USUAL, known, observed, training
 
 TRAIN, PATHS = training()
 KNOWN = known(PATHS)
 STREAM = fit(TRAIN, KNOWN)
-OFFLINE = fit_offline(TRAIN, KNOWN)
+OFFLINE = workflow_hindsight.fit(TRAIN, KNOWN)
 words = st.lists(st.sampled_from(sorted(PLACES)), max_size=9)
 few = settings(max_examples=25)
 # What stands in for the turns of a usual dialogue from the seventh on, where "offer" is due.
@@ -183,7 +184,7 @@ def test_a_dialogue_without_a_judged_turn_has_no_onset():
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
 def test_the_turning_point_has_the_largest_sum_of_what_follows(values):
     place, total = turning(values)
-    parts = [min(1.0, max(-1.0, value - workflow_onset.LEVEL)) for value in values]
+    parts = [min(1.0, max(-1.0, value - workflow_hindsight.LEVEL)) for value in values]
     sums = [sum(parts[start:]) for start in range(len(parts))]
     assert total == pytest.approx(max(sums), abs=1e-8)
     assert sums[place] == pytest.approx(max(sums), abs=1e-8)
