@@ -75,8 +75,12 @@ class Texts:
         """
         found = np.ones((len(rows), len(self.rows) + 1))
         if len(self.rows) and len(rows):
-            with one_thread():
-                np.subtract(1.0, rows @ self.rows.T, out=found[:, :-1])
+            if len(rows) == 1:
+                # Setting up the product of a single row takes longer than the row does.
+                np.subtract(1.0, np.vecdot(self.rows, rows[0]), out=found[0, :-1])
+            else:
+                with one_thread():
+                    np.subtract(1.0, rows @ self.rows.T, out=found[:, :-1])
             np.round(found, 9, out=found)
             np.clip(found, 0.0, FARTHEST, out=found)
         return found
@@ -209,16 +213,25 @@ class TurnBag:
         """What `read` gives for each dialogue, with one product for the distinct texts of many."""
         for start in range(0, len(dialogues), _DIALOGUES_AT_ONCE):
             part = dialogues[start : start + _DIALOGUES_AT_ONCE]
-            distinct = Texts([turn.vector for turns in part for turn in turns])
             rows = {
-                True: self.says.distances(distinct.rows),
-                False: self.asks.distances(distinct.rows),
+                judged: self._rows_of(texts, part, judged)
+                for texts, judged in ((self.says, True), (self.asks, False))
             }
-            places = iter(distinct.of)
             for turns in part:
                 reader = _Reader(self)
-                taken = [reader.take(t, rows[t.role == ASSISTANT][next(places)]) for t in turns]
+                taken = [reader.take(turn, next(rows[turn.role == ASSISTANT])) for turn in turns]
                 yield [found for found in taken if found is not None]
+
+    @staticmethod
+    def _rows_of(
+        texts: Texts, dialogues: Sequence[Sequence[ObservedTurn]], judged: bool
+    ) -> Iterator[Floats]:
+        """The distances of each assistant turn (or each user turn) in order."""
+        distinct = Texts(
+            [t.vector for turns in dialogues for t in turns if (t.role == ASSISTANT) is judged]
+        )
+        found = texts.distances(distinct.rows)
+        return (found[place] for place in distinct.of)
 
 
 class _Told(NamedTuple):
