@@ -13,16 +13,19 @@ MOST_BARS = 16
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
-def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
+def type_bars(
+    entries: Sequence[Entry], column: Column, *, beside: Sequence[Column] = ()
+) -> Figure | None:
     """One value per method for a type of fork, with its interval; None where no row has one.
 
-    At most MOST_BARS rows, in the order given.
+    At most MOST_BARS rows, in the order given. `beside` are the columns of the figures that stand
+    beside this one: all have the same axis.
     """
-    shown = [(e, e.cells[column.key]) for e in entries if _defined(e, column.key)][:MOST_BARS]
+    shown = _shown(entries, column)
     if not shown:
         return None
+    cells = [cell for each in (column, *beside) for _, cell in _shown(entries, each)]
     places = list(range(len(shown)))
-    best = (max if column.higher else min)(shown, key=lambda pair: pair[1].value or 0.0)
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -34,8 +37,7 @@ def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
     left_out = len([e for e in entries if _defined(e, column.key)]) - len(shown)
     return Figure(
         name=column.key,
-        heading=f"{column.group}: {best[0].label} "
-        f"{'highest' if column.higher else 'lowest'}, {written(best[1].value, column.form)}",
+        heading=_leader(shown, column),
         note=f"{_statistic(column)} with 95 % interval. n = {_range([c.n for _, c in shown])}."
         + (f" The first {len(shown)} of {len(shown) + left_out} rows." if left_out else ""),
         label=f"{column.group}, {_statistic(column)}: "
@@ -44,7 +46,7 @@ def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
             "data": [bars, _points([cell for _, cell in shown], column)],
             "layout": layout(
                 50 + 36 * len(shown),
-                axis("", range=_range_of(shown, column)),
+                axis("", range=_range_of(cells, column)),
                 axis(
                     showgrid=False,
                     ticks="",
@@ -77,6 +79,27 @@ def type_bars(entries: Sequence[Entry], column: Column) -> Figure | None:
     )
 
 
+def _shown(entries: Sequence[Entry], column: Column) -> list[tuple[Entry, Cell]]:
+    return [(e, e.cells[column.key]) for e in entries if _defined(e, column.key)][:MOST_BARS]
+
+
+def _leader(shown: Sequence[tuple[Entry, Cell]], column: Column) -> str:
+    """The heading: the best row, and how many the intervals do not tell from it."""
+    entry, best = (max if column.higher else min)(shown, key=lambda pair: pair[1].value or 0.0)
+    text = f"{column.group}: {entry.label} {written(best.value, column.form)}"
+    near = sum(_overlap(best, cell) for other, cell in shown if other is not entry)
+    if not near:
+        return f"{text}, {'highest' if column.higher else 'lowest'}"
+    return f"{text}, and {near} more whose interval meets its own"
+
+
+def _overlap(a: Cell, b: Cell) -> bool:
+    ends = (a.low, a.high, b.low, b.high)
+    if any(end is None for end in ends):
+        return a.value == b.value
+    return a.low <= b.high and b.low <= a.high
+
+
 def _defined(entry: Entry, key: str) -> bool:
     return key in entry.cells and entry.cells[key].value is not None
 
@@ -98,8 +121,8 @@ def _range(counts: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _range_of(shown: Sequence[tuple[Entry, Cell]], column: Column) -> list[float]:
-    ends = [v for _, c in shown for v in (c.value, c.low, c.high) if v is not None]
+def _range_of(cells: Sequence[Cell], column: Column) -> list[float]:
+    ends = [v for c in cells for v in (c.value, c.low, c.high) if v is not None]
     high = 1.0 if column.form == "tau" else max(ends) or 1.0
     low = min(0.0, *ends)
     room = 0.03 * (high - low)

@@ -285,4 +285,6 @@ def written(value: float | None, form: str) -> str:
         return f"{value * (100 if form == SHARE else 1):.1f} %"
     if form == P:
         return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
-    return f"{value:.3f}" if form == TAU else f"{value:.2f}"
+    text = f"{value:.3f}" if form == TAU else f"{value:.2f}"
+    # What rounds to nothing has no sign.
+    return text.removeprefix("-") if float(text) == 0 else text

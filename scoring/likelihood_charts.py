@@ -33,7 +33,8 @@ def ridges(
     samples: Samples = [(CONFORMANT, found[CONFORMANT].get(0, ()))] + [
         (f"k = {k}", forks[k]) for k in reversed(KS) if k in forks
     ]
-    grid = common_grid(*(values for _, values in samples))
+    # All types of a workflow share the grid, so that their figures can be read side by side.
+    grid = common_grid(*(values for by_k in found.values() for values in by_k.values()))
     curves = [(name, density(values, grid), len(values)) for name, values in samples]
     if not any(curve.rug for _, curve, _ in curves):
         return None

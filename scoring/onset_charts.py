@@ -13,21 +13,35 @@ MOST_LINES = 6
 WIDEST_ERROR = 12
 
 
-def error_histogram(
-    fork_type: str, counts: Mapping[str, int] | None, of: str, *, missed: int = 0
-) -> Figure | None:
-    """Signed onset errors of one type: alarm turn minus fork turn, ends collected.
+def error_histograms(
+    by_type: Mapping[str, Mapping[str, int]], types: Sequence[str], of: str
+) -> list[Figure]:
+    """Signed onset errors (alarm turn minus fork turn) of each type that has a flagged fork.
 
-    `counts` maps the error (as text, in turns) to how often it occurred, `missed` is the number of
-    forks never flagged. None where nothing was flagged.
+    `by_type` maps the error (as text, in turns) to how often it occurred. All figures have the same
+    axes; errors beyond WIDEST_ERROR are collected in the outermost bars.
     """
-    pairs = sorted((int(error), n) for error, n in (counts or {}).items())
-    total = sum(n for _, n in pairs)
-    if not total:
-        return None
+    binned = {name: _bins(by_type.get(name) or {}) for name in types}
+    highest = max((max(bins.values()) for bins in binned.values()), default=0)
+    return [
+        _histogram(name, by_type[name], binned[name], highest, of)
+        for name in types
+        if any(binned[name].values())
+    ]
+
+
+def _bins(counts: Mapping[str, int]) -> dict[int, int]:
     bins: dict[int, int] = dict.fromkeys(range(-WIDEST_ERROR, WIDEST_ERROR + 1), 0)
-    for error, n in pairs:
-        bins[min(max(error, -WIDEST_ERROR), WIDEST_ERROR)] += n
+    for error, n in counts.items():
+        bins[min(max(int(error), -WIDEST_ERROR), WIDEST_ERROR)] += n
+    return bins
+
+
+def _histogram(
+    fork_type: str, counts: Mapping[str, int], bins: Mapping[int, int], highest: int, of: str
+) -> Figure:
+    pairs = sorted((int(error), n) for error, n in counts.items())
+    total = sum(n for _, n in pairs)
     hit = dict(pairs).get(0, 0)
     bars = {
         "type": "bar",
@@ -43,7 +57,7 @@ def error_histogram(
     return Figure(
         name=f"errors-{fork_type}",
         heading=f"{fork_type}: {100 * hit / total:.0f} % of the flagged forks at the exact turn",
-        note=note + (f" {missed:,} forks were never flagged." if missed else ""),
+        note=note,
         label=f"Histogram of onset errors of {fork_type}: {hit} of {total} exact, "
         f"{sum(n for error, n in pairs if error < 0)} early, "
         f"{sum(n for error, n in pairs if error > 0)} late",
@@ -52,7 +66,7 @@ def error_histogram(
             "layout": layout(
                 260,
                 axis("error, turns", showgrid=False, dtick=4, range=[-12.8, 12.8]),
-                axis("forks", rangemode="tozero"),
+                axis("forks", range=[0, highest * 1.05]),
                 margin={"l": 44, "r": 12, "t": 12, "b": 40},
                 bargap=0.15,
                 shapes=[

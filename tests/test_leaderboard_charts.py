@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from scoring.charts import NUMBER_PX, line_numbers
 from scoring.leaderboard_charts import MOST_BARS, by_encoder, type_bars
-from scoring.leaderboard_tables import Cell, Entry, columns
+from scoring.leaderboard_tables import Cell, Entry, columns, written
 from scoring.likelihood_charts import ridges
-from scoring.onset_charts import MOST_LINES, WIDEST_ERROR, curve_of, error_histogram, score_curves
+from scoring.onset_charts import MOST_LINES, WIDEST_ERROR, curve_of, error_histograms, score_curves
 
 TOKENS = (Path(__file__).parents[1] / "static/css/tokens.css").read_text()
 GR = next(column for column in columns("task2") if column.group == "GR")
@@ -98,9 +98,11 @@ def test_numbers_at_the_ends_of_lines_do_not_lie_on_each_other(values):
     assert sorted(m["text"] for m in marks) == sorted(str(i + 1) for i in range(len(values)))
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.integers(-60, 60), st.integers(1, 9), min_size=1, max_size=20))
 def test_every_flagged_fork_is_in_one_bar(counts):
-    figure = error_histogram("GR", {str(k): n for k, n in counts.items()}, "run 1")
+    by_type = {"GR": {str(k): n for k, n in counts.items()}, "WIC": {}}
+    (figure,) = error_histograms(by_type, ("WIC", "GR", "CSC"), "run 1")
     holds(figure)
     bars = figure.drawing["data"][0]
     assert sum(bars["y"]) == sum(counts.values())
@@ -109,9 +111,27 @@ def test_every_flagged_fork_is_in_one_bar(counts):
     assert dict(figure.rows) == counts
 
 
-def test_without_a_flagged_fork_there_is_no_histogram():
-    assert error_histogram("GR", {}, "run 1") is None
-    assert error_histogram("GR", None, "run 1") is None
+def test_figures_that_stand_beside_each_other_have_the_same_axis():
+    both = error_histograms({"GR": {"0": 3}, "WIC": {"0": 30}}, ("WIC", "GR"), "run 1")
+    assert len({str(figure.drawing["layout"]["yaxis"]["range"]) for figure in both}) == 1
+    typed = columns("task2")[:4]
+    cells = {column.key: Cell(0.2 * place - 0.3, n=3) for place, column in enumerate(typed)}
+    row = Entry(1, "mean", "Mean-turn", "paper", "", (), {}, cells)
+    bars = [type_bars([row], column, beside=typed) for column in typed]
+    assert len({str(figure.drawing["layout"]["xaxis"]["range"]) for figure in bars}) == 1
+
+
+def test_no_winner_is_named_inside_an_interval():
+    rows = [entry(1, 0.5), entry(2, 0.45, label="Mean-turn"), entry(3, 0.1, label="FlowDTW")]
+    assert (
+        type_bars(rows, GR).heading
+        == "GR: FlowScore 0.500, and 1 more whose interval meets its own"
+    )
+    assert type_bars(rows[::2], GR).heading == "GR: FlowScore 0.500, highest"
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [written(v, "tau") for v in (-0.0001, -0.0006, None)] == ["0.000", "-0.001", "–"]
 
 
 def curve(*points):

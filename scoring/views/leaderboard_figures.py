@@ -19,10 +19,9 @@ def figures_of(board: Board, chosen: Choice, picked: Entry | None) -> list[Figur
     """The figures that have something to show; `picked` is the run that single ones are about."""
     rows = [*board.entries, *board.controls]
     first = board.columns[0].statistic
+    typed = [c for c in board.columns if c.statistic == first and c.group in FORK_TYPES]
     drawn: list[Figure | None] = [
-        leaderboard_charts.type_bars(rows, column)
-        for column in board.columns
-        if column.statistic == first and column.group in FORK_TYPES
+        leaderboard_charts.type_bars(rows, column, beside=typed) for column in typed
     ]
     drawn.append(leaderboard_charts.by_encoder(rows, board.main))
     if chosen.task == "task3":
@@ -49,13 +48,12 @@ def pick(able: Sequence[Entry], run: int | None) -> Entry | None:
     return found
 
 
-def histograms(chosen: Choice, of: Entry) -> list[Figure | None]:
+def histograms(chosen: Choice, of: Entry) -> list[Figure]:
     """Onset errors per type."""
     if SCORE not in of.cells:
         return []
     counts = of.cells[SCORE].detail["histogram"]
-    words = f"{of.name} (run {of.run})"
-    return [onset_charts.error_histogram(n, counts.get(n), words) for n in types(chosen)]
+    return onset_charts.error_histograms(counts, types(chosen), f"{of.name} (run {of.run})")
 
 
 def densities(board: Board, chosen: Choice, of: Entry) -> list[Figure | None]:
