@@ -55,12 +55,26 @@ class MeasuredSets:
 
 
 Sets = Mapping[Key, Sequence[Member]]
+Settings = Mapping[str, Any]
 Scorer = Callable[[Sequence[DialogueVectors]], Sequence[Estimate]]
+
+
+class Given(NamedTuple):
+    """What a method gets: one workflow's sets, and the seed of the resampling."""
+
+    workflow: str
+    reference: Sequence[Member]
+    sets: Sets
+    seed: int
+
+    def dialogues(self) -> list[DialogueVectors]:
+        """The conformant ones."""
+        return [member.dialogue for member in self.reference]
 
 
 def measure(
     method: str,
-    settings: Mapping[str, Any],
+    settings: Settings,
     workflow: str,
     reference: Sequence[Member],
     sets: Sets,
@@ -74,72 +88,59 @@ def measure(
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
-    return METHODS[method](dict(settings), workflow, reference, sets, seed)
+    return METHODS[method](settings, Given(workflow, reference, sets, seed))
 
 
 # -- sets of turn pairs ------------------------------------------------------------------------
 
 
-def _fbd(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    known = gaussian(_pairs(reference, settings))
-    found = {key: frechet(known, _pairs(members, settings)) for key, members in sets.items()}
-    return MeasuredSets(_described(found, reference, sets))
+def _fbd(settings: Settings, given: Given) -> MeasuredSets:
+    known = gaussian(_pairs(given.reference, settings))
+    found = {key: frechet(known, _pairs(members, settings)) for key, members in given.sets.items()}
+    return MeasuredSets(_described(found, given))
 
 
-def _prd(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    known = _pairs(reference, settings)
+def _prd(settings: Settings, given: Given) -> MeasuredSets:
+    known = _pairs(given.reference, settings)
     drawn = {
         "clusters": settings["clusters"],
         "runs": settings["rounds"],
         "seed": settings["seed"],
     }
-    found = {key: prd(known, _pairs(members, settings), **drawn) for key, members in sets.items()}
-    return MeasuredSets(_described(found, reference, sets))
+    found = {
+        key: prd(known, _pairs(members, settings), **drawn) for key, members in given.sets.items()
+    }
+    return MeasuredSets(_described(found, given))
 
 
-def _pairs(members: Sequence[Member], settings: Mapping[str, Any]) -> Any:
+def _pairs(members: Sequence[Member], settings: Settings) -> Any:
     return pair_vectors([member.dialogue for member in members], pairs=settings["pairs"])
 
 
 # -- one value per dialogue --------------------------------------------------------------------
 
 
-def _flow_kl(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    graph = fit([member.dialogue for member in reference], threshold=settings["threshold"])
-    return _by_value(
-        FlowTable(graph).scores, flow_kl, flow_kl_rows, graph, workflow, reference, sets, seed
-    )
+def _flow_kl(settings: Settings, given: Given) -> MeasuredSets:
+    graph = fit(given.dialogues(), threshold=settings["threshold"])
+    return _by_value(given, FlowTable(graph).scores, flow_kl, flow_kl_rows, graph)
 
 
-def _flow_kl_compat(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    dialogues = [member.dialogue for member in reference]
-    graph = fit(dialogues, threshold=settings["threshold"], compat="sdialog")
+def _flow_kl_compat(settings: Settings, given: Given) -> MeasuredSets:
+    graph = fit(given.dialogues(), threshold=settings["threshold"], compat="sdialog")
     table = FlowTable(graph)
 
     def scored(members: Sequence[DialogueVectors]) -> Sequence[Estimate]:
         return table.scores(members, node_confidence=True)
 
-    return _by_value(scored, flow_kl_compat, None, graph, workflow, reference, sets, seed)
+    return _by_value(given, scored, flow_kl_compat, None, graph)
 
 
-def _turn_count(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    return _by_value(_turns, _apart, _apart_rows, None, workflow, reference, sets, seed)
+def _turn_count(settings: Settings, given: Given) -> MeasuredSets:
+    return _by_value(given, _turns, _apart, count_differences)
 
 
-def _word_count(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
-    return _by_value(_words, _apart, _apart_rows, None, workflow, reference, sets, seed)
+def _word_count(settings: Settings, given: Given) -> MeasuredSets:
+    return _by_value(given, _words, _apart, count_differences)
 
 
 def _turns(dialogues: Sequence[DialogueVectors]) -> list[Estimate]:
@@ -165,8 +166,8 @@ def _apart(reference: Sequence[float], candidate: Sequence[float]) -> Estimate:
     return Estimate(abs(float(np.mean(candidate)) - float(np.mean(reference))), n=n)
 
 
-def _apart_rows(reference: Any, candidate: Any) -> Any:
-    """`_apart` of each row; NaN is a missing count."""
+def count_differences(reference: Any, candidate: Any) -> Any:
+    """Absolute difference of the means of each row of two arrays; NaN is a missing count."""
     sides = [np.asarray(side, dtype=np.float64) for side in (reference, candidate)]
     sums = [np.nansum(side, axis=1) for side in sides]
     n = [(~np.isnan(side)).sum(axis=1) for side in sides]
@@ -176,16 +177,15 @@ def _apart_rows(reference: Any, candidate: Any) -> Any:
 
 
 def _by_value(
+    given: Given,
     scored: Scorer,
     distance: Callable[..., Estimate],
     rows: Distances | None,
-    graph: FlowGraph | None,
-    workflow: str,
-    reference: Sequence[Member],
-    sets: Sets,
-    seed: int,
+    graph: FlowGraph | None = None,
 ) -> MeasuredSets:
-    known = scored([member.dialogue for member in reference])
+    """The distances of sets of values, one value per dialogue; `rows` measures many resamples."""
+    reference, sets = given.reference, given.sets
+    known = scored(given.dialogues())
     others = {key: scored([m.dialogue for m in members]) for key, members in sets.items()}
     defined = _defined(known)
     found = {key: distance(defined, _defined(values)) for key, values in others.items()}
@@ -198,9 +198,8 @@ def _by_value(
                 for key, each in others.items()
             },
         )
-        taus = resampled_taus(rows, values, name=workflow, seed=seed)
-    described = _described(found, reference, sets, known, others)
-    return MeasuredSets(described, known, others, taus, graph)
+        taus = resampled_taus(rows, values, name=given.workflow, seed=given.seed)
+    return MeasuredSets(_described(found, given, known, others), known, others, taus, graph)
 
 
 def _defined(values: Sequence[Estimate]) -> list[float]:
@@ -210,29 +209,29 @@ def _defined(values: Sequence[Estimate]) -> list[float]:
 # -- chance ------------------------------------------------------------------------------------
 
 
-def _random(
-    settings: dict[str, Any], workflow: str, reference: Sequence[Member], sets: Sets, seed: int
-) -> MeasuredSets:
+def _random(settings: Settings, given: Given) -> MeasuredSets:
     """A number in [0, 1) drawn from the seed and the names: the same in any order of scoring."""
     found = {}
-    for type_, k in sets:
-        words = "\x1e".join([str(settings["seed"]), workflow, type_, str(k)])
+    for type_, k in given.sets:
+        words = "\x1e".join([str(settings["seed"]), given.workflow, type_, str(k)])
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
         found[type_, k] = Estimate(int.from_bytes(digest[:8], "big") / 2.0**64)
-    return MeasuredSets(_described(found, reference, sets))
+    return MeasuredSets(_described(found, given))
 
 
 def _described(
     found: Mapping[Key, Estimate],
-    reference: Sequence[Member],
-    sets: Sets,
+    given: Given,
     known: Sequence[Estimate] = (),
     others: Mapping[Key, Sequence[Estimate]] | None = None,
 ) -> dict[Key, Estimate]:
     """The distances with the sizes of both sets, and the dialogues left out by reason."""
     described = {}
     for key, estimate in found.items():
-        detail: dict[str, Any] = {"reference": len(reference), "candidates": len(sets[key])}
+        detail: dict[str, Any] = {
+            "reference": len(given.reference),
+            "candidates": len(given.sets[key]),
+        }
         if known:
             left_out = Counter(v.reason for v in (*known, *(others or {}).get(key, ())) if v.reason)
             detail["left_out"] = dict(sorted(left_out.items()))
@@ -242,7 +241,7 @@ def _described(
     return described
 
 
-METHODS: dict[str, Callable[..., MeasuredSets]] = {
+METHODS: dict[str, Callable[[Settings, Given], MeasuredSets]] = {
     "fbd": _fbd,
     "prd": _prd,
     "flow_kl": _flow_kl,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.set_distances import flow_kl, flow_kl_rows
-from scoring.set_measures import _apart_rows
+from scoring.set_measures import count_differences
 from scoring.set_orders import NO_UNIT, NOT_RESAMPLED, SetRow, summaries
 from scoring.set_resampling import Values, mean_interval, resampled_taus
 
@@ -126,19 +126,21 @@ def test_clear_orders_survive_resampling_and_noise_does_not():
 
 
 def test_draws_hang_on_name_and_seed_only():
-    first = resampled_taus(_apart_rows, values(0.001), name="flow", seed=0)
-    assert first == resampled_taus(_apart_rows, values(0.001), name="flow", seed=0)
-    assert first != resampled_taus(_apart_rows, values(0.001), name="other", seed=0)
-    assert first != resampled_taus(_apart_rows, values(0.001), name="flow", seed=1)
+    first = resampled_taus(count_differences, values(0.001), name="flow", seed=0)
+    assert first == resampled_taus(count_differences, values(0.001), name="flow", seed=0)
+    assert first != resampled_taus(count_differences, values(0.001), name="other", seed=0)
+    assert first != resampled_taus(count_differences, values(0.001), name="flow", seed=1)
 
 
 def test_what_cannot_be_resampled_is_left_out():
     one = Values({1: 0.5}, {("GR", k): [(1, 0.4)] for k in (1, 2, 3, 4)})
-    assert resampled_taus(_apart_rows, one, name="flow", seed=0) == {}
+    assert resampled_taus(count_differences, one, name="flow", seed=0) == {}
     several = values(0.1)
     several.candidates["GR", 2].append((0, 0.3))
-    assert resampled_taus(_apart_rows, several, name="flow", seed=0) == {}
-    few = resampled_taus(_apart_rows, values(0.1, n=3, missing=(1, 2)), name="flow", seed=0)["GR"]
+    assert resampled_taus(count_differences, several, name="flow", seed=0) == {}
+    few = resampled_taus(count_differences, values(0.1, n=3, missing=(1, 2)), name="flow", seed=0)[
+        "GR"
+    ]
     assert None in few and any(tau is not None for tau in few)
     assert mean_interval([]) is None
     assert mean_interval([[None, None]]) is None
