@@ -38,6 +38,7 @@ training = st.lists(said, min_size=1, max_size=6).filter(
     lambda rows: any(role == "assistant" for row in rows for role, _ in row)
 )
 forms = st.sampled_from(FORMS)
+few = settings(max_examples=20)
 
 
 def observed(rows):
@@ -122,6 +123,7 @@ def test_one_more_turn_in_the_bag_never_moves_the_nearest_away(distances, more):
     assert joined[:, 0].tolist() == after.tolist()
 
 
+@few
 @given(training, said, forms)
 def test_the_batch_gives_what_the_stream_gives(rows, watched, form):
     detector = fitted(rows, form)
@@ -129,6 +131,7 @@ def test_the_batch_gives_what_the_stream_gives(rows, watched, form):
     assert detector.watch_all(dialogues) == [list(detector.watch(turns)) for turns in dialogues]
 
 
+@few
 @given(training, said, said, said, forms)
 def test_an_answer_depends_on_no_later_turn(rows, start, one_end, other_end, form):
     detector = fitted(rows, form)
@@ -137,6 +140,7 @@ def test_an_answer_depends_on_no_later_turn(rows, start, one_end, other_end, for
     assert here[:known] == there[:known] == list(detector.watch(observed(start)))
 
 
+@few
 @given(training, said, forms)
 def test_a_detector_has_read_no_further_than_its_answer(rows, watched, form):
     read = []
@@ -150,6 +154,7 @@ def test_a_detector_has_read_no_further_than_its_answer(rows, watched, form):
         assert read[-1] == number
 
 
+@few
 @given(training, said)
 def test_p_never_rises_as_a_dialogue_goes_on(rows, watched):
     detector = fitted(rows, FORMS[0])
@@ -158,6 +163,7 @@ def test_p_never_rises_as_a_dialogue_goes_on(rows, watched):
     assert all(-1 <= value <= -1 / (detector.bag.dialogues + 1) for value in values)
 
 
+@few
 @given(training, said, forms, st.randoms(use_true_random=False))
 def test_the_order_of_the_training_dialogues_does_not_matter(rows, watched, form, random):
     shuffled = list(rows)
@@ -170,6 +176,7 @@ def test_the_order_of_the_training_dialogues_does_not_matter(rows, watched, form
         assert here.value == pytest.approx(there.value)
 
 
+@few
 @given(training, said)
 def test_the_last_p_is_that_of_measuring_all_dialogues_alike(rows, watched):
     """The incremental form against its definition: each of the n + 1 beside the n others."""
@@ -188,6 +195,7 @@ def test_the_last_p_is_that_of_measuring_all_dialogues_alike(rows, watched):
     assert last.value == pytest.approx(-p)
 
 
+@few
 @given(training, said)
 def test_calibration_leaves_each_dialogue_out_once(rows, watched):
     judged = [row for row in [*rows, USUAL] if any(role == "assistant" for role, _ in row)]
