@@ -161,7 +161,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "DialFork",
-    "DESCRIPTION": "Read-only access to workflows, dialogues, forks, trajectories and runs.",
+    "DESCRIPTION": (
+        "Workflows, dialogues, forks, trajectories and runs, to read; and runs, to start. "
+        "Nothing else can be written."
+    ),
     "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["dialfork_site.roles.IsResearcher"],

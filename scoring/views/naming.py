@@ -23,6 +23,13 @@ def task_label(run: Run) -> str:
     return KIND_LABELS.get(run.kind, run.kind)
 
 
+def title(run: Run) -> str:
+    """Task and method in words, for lists and progress lines."""
+    if run.kind == "comparison":
+        return f"{task_label(run)}, task {run.parameters.get('task', '')[-1:]}"
+    return f"{task_label(run)}, {method_label(run)}"
+
+
 def settings_words(run: Run) -> str:
     """The settings that differ from the defaults, as "N 3, node confidence"; "" when none does."""
     method = method_of_run(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,11 +19,35 @@ from benchmark.importing import import_records
 from benchmark.models import Corpus
 from benchmark.records import BadRecord
 from dialfork_site.demo_accounts import Account, AccountTaken, make_accounts, password_file
-from scoring import encoders, fork_distances, runs, turn_surprisals
+from scoring import encoders, runs, turn_surprisals
+from scoring.models import Run
+from scoring.views.asking import comparisons
+from scoring.views.naming import title
 
 CORPUS, FORKS, STUDY = "demo", "demo-forks", "demo-study"
 FORMAT, ENGINE = "scripted", "scripted"
-METHODS = ("flow_score", "mean", "flow_dtw", "shared_prefix", "turn_difference")
+# What fills the leaderboards within minutes: methods of every task with their baselines.
+RUNS: dict[str, tuple[dict[str, Any], ...]] = {
+    "task1": ({"method": "flow_kl"}, {"method": "turn_count"}),
+    "task2": (
+        {"method": "discounted_alignment"},
+        {"method": "soft_lcs"},
+        {"method": "flow_score"},
+        {"method": "mean"},
+        {"method": "flow_dtw"},
+        {"method": "shared_prefix"},
+        {"method": "turn_difference"},
+    ),
+    "task3": (
+        {"method": "novelty"},
+        {"method": "novelty_remaining"},
+        {"method": "workflow_aware"},
+        {"method": "ngram_it", "node_confidence": True},
+        {"method": "first_turn"},
+        {"method": "last_turn"},
+        {"method": "random_turn"},
+    ),
+}
 SEATS, SIMULATED = 14, 12
 OTHER_VERSION = (
     "This database holds the demo of another version. Give the demo a new database, "
@@ -62,11 +86,15 @@ class Command(BaseCommand):
                 raise CommandError(f"{OTHER_VERSION} ({stored.rejected[0]})")
         with self.step("Forks"):
             fork_corpus(corpus, forks, ENGINE, demo.SEED, limit=limit)
-        for method in METHODS:
-            with self.step(f"Scores, {method}"):
-                self.score(fork_distances.KIND, forks, {"method": method})
-        with self.step("Surprisal of every turn"):
-            self.score(turn_surprisals.KIND, forks, {})
+        using = {"encoder": settings.ENCODER}
+        scored = [
+            self.score(kind, forks, {**given, **using})
+            for kind, chosen in RUNS.items()
+            for given in chosen
+        ]
+        self.score(turn_surprisals.KIND, forks, using)
+        for each in comparisons(forks, scored):
+            self.score(each.kind, forks, each.parameters)
         with self.step("Study with simulated judgements"):
             self.study(forks, next(a.user for a in accounts if a.name == "annotator"))
 
@@ -75,9 +103,10 @@ class Command(BaseCommand):
             0
         ]
 
-    def score(self, kind: str, forks: Corpus, parameters: dict[str, Any]) -> None:
-        run = runs.start(kind, [forks], {**parameters, "encoder": settings.ENCODER})
-        runs.work_through(run)
+    def score(self, kind: str, forks: Corpus, parameters: Mapping[str, Any]) -> Run:
+        run = runs.start(kind, [forks], parameters)
+        with self.step(title(run)):
+            return runs.work_through(run)
 
     def study(self, forks: Corpus, annotator: Any) -> None:
         """Twelve simulated seats are filled; the demo annotator's and a free one wait."""
