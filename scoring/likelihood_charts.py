@@ -44,7 +44,7 @@ def ridges(
         name=f"likelihoods-{fork_type}",
         heading=_heading(fork_type, curves),
         note=f"Path likelihood of each dialogue under the flow graph, {of}. Kernel density with "
-        f"Scott's bandwidth; all areas are equal. n = {', '.join(f'{n:,}' for _, _, n in curves)} from the top.",
+        f"Scott's bandwidth; all areas are equal. n = {_counts(curves)} from the top.",
         label=f"Densities of path likelihoods, {fork_type}; medians: "
         + "; ".join(f"{name} {_median(curve)}" for name, curve, _ in curves),
         drawing={
@@ -78,6 +78,10 @@ def ridges(
             ],
         ),
     )
+
+
+def _counts(curves: Sequence[tuple[str, Density, int]]) -> str:
+    return ", ".join(f"{n:,}" for _, _, n in curves)
 
 
 def _heading(fork_type: str, curves: Sequence[tuple[str, Density, int]]) -> str:
