@@ -50,17 +50,18 @@ class CodedNGram:
         """
         width = self.nodes + 2
         values = np.full(len(codes), 1 / (self.nodes + 1))
+        # Turns whose context is known so far: longer forms of an unknown one are unknown too.
+        known = np.arange(len(codes))
         context = np.zeros(len(codes), dtype=np.int64)
         for length, level in enumerate(self.levels):
             if length:
-                # An unknown context (-1) makes a negative key: its longer forms are unknown too.
-                keys = context * width + _older(codes, places, length, self.nodes)
-                context = _find(level.contexts, keys)
-            move = _find(level.moves, context * width + codes)
+                older = _older(codes, places, length, self.nodes)[known]
+                found = _find(level.contexts, context * width + older)
+                known, context = known[found >= 0], found[found >= 0]
+            move = _find(level.moves, context * width + codes[known])
             counts = np.where(move < 0, 0, level.counts[move])
             totals, followers = level.totals[context], level.followers[context]
-            updated = (counts + followers * values) / (totals + followers)
-            values = np.where(context < 0, values, updated)
+            values[known] = (counts + followers * values[known]) / (totals + followers)
         return values
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ IN_SAMPLE, LEAVE_ONE_OUT = "in_sample", "leave_one_out"
 ORDERS = (2, 3, 6, 10)
 # Sums in another order differ in the last places; what is equal by rights must compare as equal.
 DECIMALS = 9
+BLOCK = 512
 Dialogue = Sequence[ObservedTurn]
 
 
@@ -85,53 +87,42 @@ class NGramDetector:
         Each distinct text is placed once: a text must have one vector.
         """
         turns = [turn for dialogue in dialogues for turn in dialogue]
-        owners = np.repeat(np.arange(len(dialogues)), [len(dialogue) for dialogue in dialogues])
+        if not turns:
+            return [[] for _ in dialogues]
         distinct: dict[tuple[str, str], int] = {}
-        firsts: list[ObservedTurn] = []
-        index = np.empty(len(turns), dtype=np.int64)
-        for i, turn in enumerate(turns):
-            key = (turn.role, turn.text)
-            at = distinct.get(key)
-            if at is None:
-                at = distinct[key] = len(firsts)
-                firsts.append(turn)
-            index[i] = at
-        roles = np.array([turn.role for turn in firsts])
-        vectors = np.stack([turn.vector for turn in firsts]) if firsts else np.zeros((0, 1))
+        index = np.array([distinct.setdefault(turn[1:3], len(distinct)) for turn in turns])
+        _, firsts = np.unique(index, return_index=True)
+        role = np.array([role for role, _ in distinct])
         with one_thread():
-            codes, confidence = self.nodes_of(roles, vectors)
+            codes, confidence = self.nodes_of(role, [turns[i].vector for i in firsts.tolist()])
+        owners = np.repeat(np.arange(len(dialogues)), [len(dialogue) for dialogue in dialogues])
         placed = np.flatnonzero(codes[index] >= 0)
         index, owners = index[placed], owners[placed]
         lengths = np.bincount(owners, minlength=len(dialogues))
         values = self.values(codes[index], confidence[index], lengths)
-        found: list[list[Suspicion]] = [[] for _ in dialogues]
-        judged = np.flatnonzero((roles[index] == ASSISTANT) & ~np.isnan(values))
-        rows = zip(
-            owners[judged].tolist(), placed[judged].tolist(), values[judged].tolist(), strict=True
-        )
-        for owner, at, value in rows:
-            found[owner].append(Suspicion(turns[at].number, value))
-        return found
+        judged = np.flatnonzero((role == ASSISTANT)[index] & ~np.isnan(values))
+        numbers = np.array([turn.number for turn in turns])[placed[judged]]
+        pairs = zip(numbers.tolist(), values[judged].tolist(), strict=True)
+        rows = list(map(Suspicion._make, pairs))
+        ends = np.cumsum(np.bincount(owners[judged], minlength=len(dialogues))).tolist()
+        return [rows[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def nodes_of(
-        self, roles: NDArray[np.str_], vectors: NDArray[np.floating]
+        self, roles: NDArray[np.str_], vectors: Sequence[NDArray[Any]]
     ) -> tuple[Codes, Floats]:
-        """Node code (-1: the role has none) and confidence of turns, shapes (n,) from (n, d)."""
+        """Node code (-1: the role has none) and confidence of turns with these vectors."""
         codes = np.full(len(roles), -1, dtype=np.int64)
         confidence = np.ones(len(roles))
         for role, (nodes, directions) in self._nodes_of_role.items():
+            # Fresh memory costs more than the products in it, so it is used again and again.
+            held = np.empty((BLOCK, directions.shape[1]))
             places = np.flatnonzero(roles == role)
-            if not len(places):
-                continue
-            rows = np.asarray(vectors[places], dtype=np.float64)
-            lengths = np.sqrt(np.vecdot(rows, rows))
-            rows /= np.where(lengths > 0, lengths, 1.0)[:, None]
-            likeness = rows @ directions.T
-            best = likeness.argmax(axis=1)
-            codes[places] = nodes[best]
-            if self.node_confidence:
-                above = likeness - np.take_along_axis(likeness, best[:, None], axis=1)
-                confidence[places] = 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
+            for start in range(0, len(places), BLOCK):
+                block = places[start : start + BLOCK]
+                rows = held[: len(block)]
+                np.concatenate([vectors[i] for i in block.tolist()], out=rows.reshape(-1))
+                best, confidence[block] = _nearest(rows, directions, clear=self.node_confidence)
+                codes[block] = nodes[best]
         return codes, confidence
 
     def values(self, codes: Codes, confidence: Floats, lengths: Sequence[int] | Codes) -> Floats:
@@ -226,6 +217,19 @@ def left_out_values(
         if len(judged):
             found.append(float(judged.max()))
     return found
+
+
+def _nearest(rows: Floats, directions: Floats, *, clear: bool) -> tuple[Codes, Floats]:
+    """The nearest of unit `directions` for each row, and, if `clear`, how clearly (else 1)."""
+    likeness = rows @ directions.T
+    best = likeness.argmax(axis=1)
+    if not clear:
+        return best, np.ones(len(rows))
+    # The nearest node does not depend on a row's own length, the confidence does.
+    lengths = np.sqrt(np.vecdot(rows, rows))
+    likeness /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    above = likeness - np.take_along_axis(likeness, best[:, None], axis=1)
+    return best, 1.0 / np.exp(above / TEMPERATURE).sum(axis=1)
 
 
 def _values(
