@@ -7,9 +7,11 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.models import Fork
+from benchmark.models import Corpus, Fork
 from scoring import leases, runs
+from scoring.methods import METHODS
 from scoring.models import Run
+from scoring.views.asking import Asked, wanted
 
 
 def score(capsys, *args):
@@ -93,6 +95,13 @@ def test_in_the_background_the_parts_wait_for_a_worker(corpus, forked, capsys):
         (["small-forks", "--task", "turns", "--threshold", "3"], "above 0 and up to 2"),
         (["small-forks", "--chunk-size", "0"], "at least 1"),
         (["small-forks", "--method", "random", "--seed", "-1"], "--seed must be 0 or more"),
+        (["small-forks", "--set", "alpha"], "write NAME=VALUE"),
+        (["small-forks", "--set", "alpha=1"], "none of the chosen methods has this setting"),
+        (["small-forks", "--set", "matching=best"], "must be one of greedy, assignment"),
+        (["small-forks", "--set", "same_role=maybe"], "must be true or false"),
+        (["small-forks", "--task", "3", "--set", "alpha=much"], "alpha is 'much'"),
+        (["small-forks", "--task", "1", "--method", "mean"], "must be one of fbd"),
+        (["small-forks", "--all", "--method", "mean"], "--all takes every method"),
     ],
 )
 def test_bad_input_ends_with_a_sentence(corpus, forked, args, sentence):
@@ -104,3 +113,48 @@ def test_weights_that_are_not_here_are_said_at_once(corpus, forked, monkeypatch,
     monkeypatch.setattr("scoring.sentence_encoders._hub_cache", lambda: tmp_path)
     with pytest.raises(CommandError, match="pull_encoder labse"):
         call_command("score_corpus", "small-forks", "--encoder", "labse")
+
+
+def test_several_methods_and_encoders_are_several_runs(corpus, forked, capsys):
+    args = ["small-forks", "--encoder", "lexical", "--method", "mean", "--method", "random"]
+    found = as_json(capsys, *args, "--seed", "3")
+    assert [(row["method"], row["encoder"]) for row in found["runs"]] == [
+        ("mean", "lexical"),
+        ("random", None),
+    ]
+    seeds = {run.parameters["method"]: run.parameters["settings"] for run in Run.objects.all()}
+    assert seeds == {"mean": {}, "random": {"seed": 3}}
+
+
+def test_settings_go_to_the_methods_that_have_them(corpus, forked, capsys):
+    args = ["small-forks", "--task", "3", "--encoder", "lexical"]
+    args += ["--method", "ngram_it", "--method", "novelty", "--method", "first_turn"]
+    found = as_json(
+        capsys, *args, "--set", "order=2", "--set", "node-confidence=true", "--set", "alpha=0.2"
+    )
+    given = {run.parameters["method"]: run.parameters["settings"] for run in Run.objects.all()}
+    assert given["ngram_it"]["order"] == 2 and given["ngram_it"]["node_confidence"] is True
+    assert given["ngram_it"]["alpha"] == given["novelty"]["alpha"] == 0.2
+    assert given["first_turn"] == {}
+    statistics = {row["statistic"] for row in found["runs"][0]["rows"]}
+    assert {"error", "coverage", "exact_hit", "false_alarms", "score"} <= statistics
+
+
+def test_all_methods_of_a_task_are_compared_at_the_end(corpus, forked, capsys):
+    found = as_json(capsys, "small-forks", "--task", "2", "--all", "--encoder", "lexical")
+    *scored, compared = found["runs"]
+    assert {row["method"] for row in scored} == set(METHODS["task2"])
+    assert compared["task"] == "comparison"
+    run = Run.objects.get(kind="comparison")
+    reference = Run.objects.get(parameters__method="discounted_alignment")
+    assert run.parameters["reference"] == reference.pk
+    assert len(run.parameters["baselines"]) == len(METHODS["task2"]) - 1
+    words = score(capsys, "small-forks", "--task", "2", "--all", "--encoder", "lexical")
+    assert words.count("there already") == len(METHODS["task2"]) + 1
+
+
+def test_all_without_a_task_means_all_three():
+    asked = Asked(None, [], ["lexical"], everything=True)
+    found = list(wanted(Corpus(slug="small"), asked))
+    kinds = {(each.kind, each.parameters["method"]) for each in found}
+    assert kinds == {(kind, name) for kind, methods in METHODS.items() for name in methods}
