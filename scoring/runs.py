@@ -282,8 +282,10 @@ def take_up(run: Run) -> None:
     again = run.chunks.filter(state=Chunk.State.FAILED)
     with transaction.atomic():
         if run.state == Run.State.FAILED and not again.exists():
-            # The dialogues changed under the run, so none of its scores can stay.
+            # The dialogues changed under the run, so nothing it scored or fitted can stay.
             again = run.chunks.all()
+            run.flow_graphs.all().delete()
+            run.calibrations.all().delete()
         again.order_by().update(state=Chunk.State.QUEUED, attempts=0, failure="", sent_at=None)
         run.chunks.filter(state=Chunk.State.QUEUED).order_by().update(sent_at=None)
         Run.objects.filter(pk=run.pk, state__in=[Run.State.FAILED, Run.State.CANCELLED]).update(

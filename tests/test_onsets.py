@@ -142,6 +142,22 @@ def test_parts_and_restarts_change_no_number(tested, form):
     assert FlowGraph.objects.filter(run=run).count() == run.calibrations.count() == 1
 
 
+def test_what_was_fitted_on_changed_dialogues_does_not_outlive_the_change(tested):
+    given = {**IT, "calibration": "in_sample"}
+    whole = done([tested], given)
+    expected = answers(whole), results(whole)
+    whole.delete()
+    run = runs.start("task3", [tested], given)
+    train = Dialogue.objects.filter(external_id__in=["six-0", "six-1"])
+    train.update(split="")
+    with pytest.raises(runs.RunFailed, match="changed while they were scored"):
+        runs.work_through(run)
+    train.update(split="train")
+    again = done([tested], given)
+    assert again.pk == run.pk
+    assert (answers(again), results(again)) == expected
+
+
 def test_a_detector_is_fitted_once_per_worker_and_workflow(tested, monkeypatch):
     calls = []
     fit = onset_fitters.fit
