@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,12 +38,13 @@ def equal_pairs(sources: int, *, seed: int = 0) -> Pairs:
     rng = np.random.default_rng(seed)
     pairs = []
     for _ in range(sources):
-        source = dialogue(rng, TURNS, DIM)
+        # As vectors come from the store: of length one, and known to be.
+        source = replace(dialogue(rng, TURNS, DIM), unit=True)
         for i in range(FORKS):
             fork = dialogue(rng, TURNS, DIM)
             shared = 1 + (i % 4) * TURNS // 4
             fork.vectors[:shared] = source.vectors[:shared]
-            pairs.append((source, fork))
+            pairs.append((source, replace(fork, unit=True)))
     return pairs
 
 
