@@ -23,7 +23,7 @@ def dtw_pairs(pairs: Pairs) -> list[Distance]:
     """`flow_dtw` of many pairs, without the paths."""
     found = [_empty_dtw(pair) for pair in pairs]
     for grid in grids(pairs):
-        _measured(found, grid, accumulated(1.0 - grid.cosines))
+        _measured(found, grid, accumulated(_costs(grid)))
     return found
 
 
@@ -31,7 +31,7 @@ def dtw_path_pairs(pairs: Pairs) -> list[Distance]:
     """`flow_dtw` of many pairs, with the paths."""
     found = [_empty_dtw(pair) for pair in pairs]
     for grid in grids(pairs):
-        total = accumulated(1.0 - grid.cosines)
+        total = accumulated(_costs(grid))
         _measured(found, grid, total)
         paths = _paths_back(total, grid.rows, grid.columns)
         for place, path in zip(grid.places.tolist(), paths, strict=True):
@@ -43,6 +43,11 @@ def _empty_dtw(pair: Pair) -> Distance:
     if len(pair[0].roles) or len(pair[1].roles):
         return Distance(None, "one_dialogue_is_empty")
     return Distance(0.0, detail={"raw": 0.0})
+
+
+def _costs(grid: Grid) -> Floats:
+    """1 - cos; the grid's cosines are overwritten."""
+    return np.subtract(1.0, grid.cosines, out=grid.cosines)
 
 
 def _measured(found: list[Distance], grid: Grid, total: Floats) -> None:

@@ -13,11 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.turn_vectors import Floats, Pairs, one_thread, similarity_blocks, snapped
+from scoring.turn_vectors import SAME, Floats, Pairs, one_thread, similarity_blocks
 
 # Small enough for a processor's cache, large enough that a call's overhead is shared by many pairs.
 CELLS = 64_000
 WAVE = 4096
+# As `turn_vectors.snapped`, without a copy.
+SNAPPED = 1.0 - SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def _parts(pairs: Pairs) -> list[Part]:
     """Place and cosines, shape (m, n), of each pair."""
     parts = []
     for block in similarity_blocks(pairs):
-        found = snapped(block.cosines)
+        found = block.cosines
+        found[found > SNAPPED] = 1.0
         ends = (block.starts + block.lengths).tolist()
         for place, start, end in zip(block.places, block.starts.tolist(), ends, strict=True):
             parts.append((place, found[start:end]))

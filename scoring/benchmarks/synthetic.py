@@ -12,11 +12,12 @@ STEPS = 12
 
 
 def dialogue(rng: np.random.Generator, turns: int, dim: int) -> DialogueVectors:
-    """A dialogue of random unit vectors (float32), the user first."""
+    """A dialogue of random unit vectors (float32, as stored vectors are), the user first."""
     rows = rng.normal(size=(turns, dim)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     roles = tuple((USER, ASSISTANT)[i % 2] for i in range(turns))
-    return DialogueVectors(roles, tuple(f"turn {rng.integers(1 << 62)}" for _ in roles), rows)
+    texts = tuple(f"turn {rng.integers(1 << 62)}" for _ in roles)
+    return DialogueVectors(roles, texts, rows, unit=True)
 
 
 def fork_pairs(sources: int, *, forks: int = 16, dim: int = 256, seed: int = 0) -> list[Pair]:
