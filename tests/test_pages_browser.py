@@ -69,6 +69,8 @@ def places(annotator) -> dict[str, str]:
         "trajectories": f"/corpora/{slugs[0]}/trajectories/",
         "trajectory": make_trajectory(source.corpus, NASTY).get_absolute_url(),
         "runs": "/runs/",
+        "new-run": f"/runs/new/?corpus={slugs[1]}&kind=task3&method=ngram_it",
+        "new-comparison": f"/runs/new/comparison/?corpus={slugs[1]}",
         "run": open_run(fork).get_absolute_url(),
         "run-done": surprisal.get_absolute_url(),
         "composition": f"/corpora/{slugs[1]}/composition/",

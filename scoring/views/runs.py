@@ -10,12 +10,14 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from benchmark.views.paging import Page, number
 from scoring import runs as running
 from scoring import tasks
+from scoring.methods import METHODS
 from scoring.models import Run, SetDistance
 from scoring.views.naming import method_label, task_label
 from scoring.views.progress import UNDEFINED, progress, row_sets, with_progress
@@ -59,8 +61,17 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         if found.kind == "task3"
         else scores_page(request, found),
         "sets": sets(found),
+        "board": board(found),
     }
     return render(request, "scoring/run.html", context)
+
+
+def board(run: Run) -> str:
+    """Address of the leaderboard that lists the run or its comparison; "" where none does."""
+    kind = run.parameters.get("task") if run.kind == "comparison" else run.kind
+    if kind not in METHODS:
+        return ""
+    return reverse("scoring:leaderboard", args=[run.corpus.slug, int(kind[-1])])
 
 
 def parameters(run: Run) -> list[tuple[str, str]]:
