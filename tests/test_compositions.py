@@ -27,6 +27,7 @@ from scoring.composition_tables import (
 )
 from scoring.compositions import composition, sizes
 from scoring.corpora import with_sources
+from tests.boards import make_boards
 from tests.small import add_dialogue
 
 TOKENS = (Path(__file__).parents[1] / "static/css/tokens.css").read_text()
@@ -204,6 +205,17 @@ def test_the_page_shows_both_tables_and_gives_each_as_csv(signed_in, forked):
         assert answer.headers["Content-Type"].startswith("text/csv") and len(rows) > 1, name
     assert signed_in.get(f"{address}?format=csv&of=else").status_code == 400
     assert signed_in.get(f"{address}?format=xml").status_code == 400
+
+
+def test_the_detectors_are_listed_by_encoder_with_and_without_node_confidence(signed_in, forked):
+    make_boards(forked)
+    address = reverse("scoring:composition", args=[forked.slug])
+    body = signed_in.get(address).content.decode()
+    table = body[body.index("N-gram detectors by encoder") :]
+    rows = re.findall(r"<td>(SS|IT)</td><td>(with NC|–)</td>", table)
+    assert rows == [("SS", "–"), ("SS", "with NC"), ("IT", "–"), ("IT", "with NC")] * 2
+    answer = signed_in.get(f"{address}?format=csv&of=detectors")
+    assert len(list(csv.reader(io.StringIO(answer.content.decode())))) == 9
 
 
 def test_a_corpus_without_dialogues_says_so(signed_in, db):
