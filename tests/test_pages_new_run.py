@@ -240,3 +240,20 @@ def test_a_comparison_is_chosen_among_runs_that_are_done(inside, forked):
     assert inside.get("/runs/new/comparison/?task=none").status_code == 400
     assert "Only one run is done" not in page
     assert "No run is done" in body(inside.get("/runs/new/comparison/?task=task3"))
+
+
+def test_a_comparison_shows_differences_with_both_tests(inside, forked):
+    parameters = [{"method": "turn_difference"}, {"method": "word_difference"}]
+    first, second = (
+        runs.work_through(runs.start("task2", [forked], given)) for given in parameters
+    )
+    url = "/runs/new/comparison/?corpus=small-forks&task=task2"
+    page = inside.post(url, {"reference": first.pk, "baselines": [second.pk]}, follow=True)
+    run = Run.objects.get(kind="comparison")
+    assert page.redirect_chain[-1][0] == run.get_absolute_url()
+    runs.work_through(run)
+    page = body(inside.get(run.get_absolute_url()))
+    assert f'reference: <a href="{first.get_absolute_url()}">run {first.pk}</a>' in page
+    assert page.count(f'<a href="{second.get_absolute_url()}">Word count</a>') == 5
+    assert "p, Wilcoxon" in page and "p, t test" in page
+    assert 'href="/leaderboards/small-forks/task-2/"' in page

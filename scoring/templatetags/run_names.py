@@ -1,4 +1,4 @@
-"""Template tags that name runs."""
+"""Template filters that name runs and their figures."""
 
 from __future__ import annotations
 
@@ -19,3 +19,11 @@ def run_method(run: Run) -> str:
 def run_settings(run: Run) -> str:
     """Settings that differ from the defaults; "" when none does."""
     return settings_words(run)
+
+
+@register.filter
+def p_value(value: float | None) -> str:
+    """A p with three decimals, "< .001" below that; an en dash where there is none."""
+    if value is None:
+        return "–"
+    return "< .001" if value < 0.001 else f"{value:.3f}"

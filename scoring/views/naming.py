@@ -41,7 +41,9 @@ def settings_words(run: Run) -> str:
         value = given.get(setting.name, setting.default)
         if value == setting.default:
             continue
-        label = setting.label.lower() if len(setting.label) > 1 else setting.label
+        label = setting.label
+        if len(label) > 1:
+            label = label[0].lower() + label[1:]
         if isinstance(value, bool):
             words.append(label if value else f"no {label}")
         else:

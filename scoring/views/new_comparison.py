@@ -60,11 +60,18 @@ def new_comparison(request: HttpRequest) -> HttpResponse:
 
 
 def done_runs(corpus: Corpus | None, task: str) -> list[Run]:
-    """Done runs of the task over the corpus, newest first."""
+    """Done runs of the task over the corpus, newest first: those that can be compared with the
+    newest, over the same dialogues and scored in the same way."""
     if corpus is None:
         return []
     rows = Run.objects.filter(corpus=corpus, kind=task, state=Run.State.DONE)
-    return list(rows.order_by("-pk")[:MOST_RUNS])
+    found = list(rows.order_by("-pk")[:MOST_RUNS])
+    return [run for run in found if basis(run) == basis(found[0])]
+
+
+def basis(run: Run) -> tuple[object, ...]:
+    """What two runs must share to be compared."""
+    return tuple(run.parameters.get(name) for name in ("corpora", "content", "version"))
 
 
 def chosen(post: QueryDict, runs: list[Run]) -> tuple[Run, list[Run]]:

@@ -14,10 +14,10 @@ STATISTICS = {
     "fisher_p": "p, permutations combined by Fisher",
     "order_share": "Share of pairs in order",
     "error": "Onset error, turns",
-    "coverage": "Coverage",
-    "exact_hit": "Exact hits",
+    "coverage": "Coverage, %",
+    "exact_hit": "Exact hits, %",
     "conformant_error": "Onset error of conformant dialogues, turns",
-    "false_alarms": "False alarms",
+    "false_alarms": "False alarms, %",
     "score": "Score",
     "difference": "Difference from the reference",
     "path score": "Path score",
@@ -35,8 +35,10 @@ def unit(run: Run) -> str:
 
 
 def results(run: Run) -> dict[str, Any]:
-    """{"tables", "folded", "ablation"} in the order the run wrote its rows; one statement."""
+    """{"tables", "folded", "ablation", "compared"} in the order the run wrote its rows."""
     rows = list(run.results.all())
+    if run.kind == "comparison":
+        return {"compared": compared(rows)}
     overall = [row for row in rows if not row.workflow and not row.k]
     by_workflow = [row for row in rows if row.workflow and not row.k]
     by_k = [row for row in rows if row.k and not row.workflow]
@@ -96,3 +98,24 @@ def ablation(rows: Iterable[RunResult]) -> list[tuple[str, float | None]]:
         if row.statistic == "score" and row.detail.get("ablation"):
             return list(row.detail["ablation"].items())
     return []
+
+
+def compared(rows: Sequence[RunResult]) -> list[dict[str, Any]]:
+    """Of a comparison: differences per type and run, and the pairs of runs where there are some.
+
+    The group of a row is "<type>|<run>" or "<type>|<run>|<run>". Two statements.
+    """
+    keys = {int(key) for row in rows for key in row.group.split("|")[1:]}
+    runs = Run.objects.in_bulk(keys)
+    tables = []
+    for statistic, members in by_statistic(rows):
+        ends = [v for r in members for v in (r.value, r.ci_low, r.ci_high) if v is not None]
+        low, high = charts.axis_of(statistic, ends)
+        lines = []
+        for row in members:
+            type_, *others = row.group.split("|")
+            bar = charts.interval_bar(row.value, row.ci_low, row.ci_high, low, high)
+            named = [(int(key), runs.get(int(key))) for key in others]
+            lines.append({"type": type_, "runs": named, "row": row, "bar": bar})
+        tables.append({"statistic": statistic, "low": low, "high": high, "lines": lines})
+    return tables
