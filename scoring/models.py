@@ -127,7 +127,11 @@ class Chunk(models.Model):
 
 
 class FlowGraph(models.Model):
-    """The flow graph of a workflow as fitted in a run on the conformant train half."""
+    """The flow graph of a workflow as fitted in a run.
+
+    Detectors and surprisal fit on the conformant train half; task 1 on the set it compares with,
+    the conformant sources of the forks.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="flow_graphs")
     workflow = models.ForeignKey(

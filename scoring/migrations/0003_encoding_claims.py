@@ -5,23 +5,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('scoring', '0002_every_task'),
+        ("scoring", "0002_every_task"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='EncodingClaim',
+            name="EncodingClaim",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('encoder', models.CharField(max_length=200)),
-                ('text_digest', models.BinaryField(max_length=32)),
-                ('token', models.CharField(db_index=True, max_length=80)),
-                ('claimed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("encoder", models.CharField(max_length=200)),
+                ("text_digest", models.BinaryField(max_length=32)),
+                ("token", models.CharField(db_index=True, max_length=80)),
+                (
+                    "claimed_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('encoder', 'text_digest'), name='one_claim_per_encoder_and_text')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("encoder", "text_digest"), name="one_claim_per_encoder_and_text"
+                    )
+                ],
             },
         ),
     ]
