@@ -12,7 +12,5 @@ urlpatterns = [
     path("runs/<int:pk>/go-on/", runs.go_on, name="continue-run"),
     path("corpora/<slug:slug>/composition/", compositions.composition, name="composition"),
     path("leaderboards/", leaderboards.leaderboards, name="leaderboards"),
-    path(
-        "leaderboards/<slug:slug>/task-<int:task>/", leaderboards.leaderboard, name="leaderboard"
-    ),
+    path("leaderboards/<slug:slug>/task-<int:task>/", leaderboards.leaderboard, name="leaderboard"),
 ]
