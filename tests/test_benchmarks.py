@@ -137,6 +137,7 @@ def test_detectors_are_measured_by_turn_and_by_corpus():
     assert [turn.number for turn in train[0]] == list(range(1, onset_speed.TURNS + 1))
     for remaining, form in ((False, "exact"), (True, "leave_one_out")):
         detector = novelty.fit(train, remaining=remaining, form=form)
-        case = onset_speed.per_turn(detector, others, 1.0)
-        assert case.ok and case.unit == "turns/s"
+        for batched in (False, True):
+            case = onset_speed.per_turn(detector, others, 1.0, batched=batched)
+            assert case.ok and case.unit == "turns/s"
         assert onset_speed.corpus(detector, others, 1e-9).ok is False
