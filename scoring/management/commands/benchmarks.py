@@ -44,13 +44,17 @@ def _line(name: str, case: Measured) -> str:
     verdict = {True: "ok", False: "BELOW THE BAR", None: "no peer"}[case.ok]
     if case.ok is False and not case.equal:
         verdict = "UNEQUAL ANSWERS"
-    ours, peer = ("-" if side is None else f"{side:,.0f}" for side in (case.ours, case.peer))
+    ours, peer = ("-" if side is None else _number(side) for side in (case.ours, case.peer))
     ratio = "-" if case.ratio is None else f"{case.ratio:.1f}"
     line = f"{name}: {ours} {case.unit}, peer {peer}, ratio {ratio} (bar {case.bar:g}): {verdict}"
     if limit := case.limit:
         past = "" if limit.kept else ", OVER"
         line += f"; {_time(limit.took)} per {limit.per} (at most {_time(limit.most)}{past})"
     return f"{line} ({case.note})" if case.note else line
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _time(seconds: float) -> str:
