@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmark.models import Corpus, Dialogue, Workflow
 from scoring import methods, onsets
-from scoring.fork_order import ForkDistance, units_by_type
+from scoring.fork_order import ForkDistance, taus_of_units
 from scoring.models import DialogueScore, Run, RunResult, SetDistance
-from scoring.paired_comparisons import RESAMPLES, Compared, Unit, compare, compare_all
+from scoring.paired_comparisons import RESAMPLES, Unit, compared_taus
 from scoring.paired_scores import compare_scores
 
 KIND = "comparison"
@@ -93,18 +93,15 @@ def results(run: Run) -> list[RunResult]:
     drawn = {"seed": chosen["bootstrap_seed"], "resamples": chosen["bootstrap_resamples"]}
     if chosen["task"] == onsets.KIND:
         answers = {number: onsets.answer_rows(runs[number]) for number in numbers}
-        found = compare_scores(answers, numbers[0], **drawn)
-        return [_result(run, "difference", row) for row in found]
-    of_task = set_units if chosen["task"] == "task1" else fork_units
-    units = {number: of_task(runs[number]) for number in numbers}
-    sides = "two-sided" if chosen["task"] == "task1" else "greater"
-    found = [
-        _result(run, "difference", row)
-        for row in compare(units, numbers[0], alternative=sides, **drawn)
+        found = [row.result() for row in compare_scores(answers, numbers[0], **drawn)]
+    else:
+        of_task = set_units if chosen["task"] == "task1" else fork_units
+        units = {number: of_task(runs[number]) for number in numbers}
+        found = compared_taus(chosen["task"], units, numbers[0], **drawn)
+    return [
+        RunResult(run=run, statistic=statistic, group=group, **fields)
+        for statistic, group, fields in found
     ]
-    if chosen["task"] == "task1":
-        found += [_result(run, "pair", row) for row in compare_all(units, **drawn)]
-    return found
 
 
 def fork_units(run: Run) -> dict[Unit, float]:
@@ -144,29 +141,8 @@ def set_units(run: Run) -> dict[Unit, float]:
 
 
 def _units(forks: Sequence[ForkDistance], names: Mapping[int, str]) -> dict[Unit, float]:
-    return {
-        (names[source], type_): tau
-        for type_, units in units_by_type(forks).items()
-        for source, tau in units.taus.items()
-    }
-
-
-def _result(run: Run, statistic: str, row: Compared) -> RunResult:
-    estimate = row.estimate
-    runs = [row.second] if statistic == "difference" else [row.first, row.second]
-    low, high = estimate.ci or (None, None)
-    return RunResult(
-        run=run,
-        statistic=statistic,
-        group="|".join(map(str, [row.group, *runs])),
-        value=estimate.value,
-        reason=estimate.reason,
-        n=estimate.n,
-        skipped=estimate.detail["unpaired"],
-        ci_low=low,
-        ci_high=high,
-        detail=dict(estimate.detail),
-    )
+    taus = taus_of_units(forks)
+    return {(names[source], type_): tau for (source, type_), tau in taus.items()}
 
 
 def _run(named: Any, task: str, field: str) -> Run:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
@@ -32,30 +33,27 @@ def with_sources(corpora: Iterable[Corpus]) -> list[Corpus]:
     """The corpora and those that hold the sources of their forks, by slug."""
     slugs = {corpus.slug for corpus in corpora}
     sources = Corpus.objects.filter(dialogues__forked_into__dialogue__corpus__slug__in=slugs)
-    return list(
-        (Corpus.objects.filter(slug__in=slugs) | Corpus.objects.filter(pk__in=sources.values("pk")))
-        .distinct()
-        .order_by("slug")
+    found = Corpus.objects.filter(slug__in=slugs) | Corpus.objects.filter(
+        pk__in=sources.values("pk")
     )
+    return sorted(found.distinct(), key=lambda corpus: corpus.slug)
 
 
 def content_digest(corpora: Sequence[Corpus]) -> str:
     """sha256 over everything of the corpora that can change a score.
 
     Workflows, dialogues, their split and their forks, by outside names: the same content imported
-    elsewhere has the same digest.
+    elsewhere has the same digest, whatever order the database's collation gives.
     """
     digest = hashlib.sha256()
-    for corpus in corpora:
-        rows = [("corpus", corpus.slug)]
-        workflows = Workflow.objects.filter(corpus=corpus).order_by("name")
-        rows += list(workflows.values_list("name", "digest"))
-        for row in rows:
-            digest.update(repr(row).encode())
-        dialogues = corpus.dialogues.order_by("format", "external_id").values_list(
+    for corpus in sorted(corpora, key=lambda corpus: corpus.slug):
+        workflows = Workflow.objects.filter(corpus=corpus).values_list("name", "digest")
+        dialogues = corpus.dialogues.order_by().values_list(
             "format", "external_id", "digest", "split", "workflow__name", "conformant"
         )
-        for row in dialogues.iterator(chunk_size=5000):
+        # Sorted here: databases sort text by different rules.
+        by_name = sorted(dialogues.iterator(chunk_size=5000), key=lambda row: row[:2])
+        for row in [("corpus", corpus.slug), *sorted(workflows), *by_name]:
             digest.update(repr(row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
@@ -143,10 +141,15 @@ def _vectors(
 
 def fitting_turns(workflow_id: int) -> dict[int, Turns]:
     """The conformant train half of a workflow, by dialogue, in the order of external ids."""
-    ids = list(
-        Dialogue.objects.filter(workflow_id=workflow_id)
-        .fitting_half()
-        .order_by("format", "external_id", "pk")
-        .values_list("pk", flat=True)
+    return turns_of(
+        by_outside_name(Dialogue.objects.filter(workflow_id=workflow_id).fitting_half())
     )
-    return turns_of(ids)
+
+
+def by_outside_name(dialogues: QuerySet[Dialogue]) -> list[int]:
+    """The ids of dialogues in the order of format and external id, the same in every database.
+
+    Databases sort text by different rules, and the order of dialogues decides the numbers of nodes.
+    """
+    rows = dialogues.order_by().values_list("format", "external_id", "pk")
+    return [pk for _, _, pk in sorted(rows)]

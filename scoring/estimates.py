@@ -30,6 +30,22 @@ class Estimate:
         elif not math.isfinite(self.value):
             raise ValueError(f"{self.value} is no value; give None and a reason")
 
+    def as_row(self, *, skipped: str = "skipped") -> dict[str, Any]:
+        """The fields of a result row of a run; a reason stands only where there is no value.
+
+        `skipped` names the detail that counts what was left out.
+        """
+        low, high = self.ci or (None, None)
+        return {
+            "value": self.value,
+            "reason": self.reason if self.value is None else "",
+            "n": self.n,
+            "skipped": self.detail.get(skipped, 0),
+            "ci_low": low,
+            "ci_high": high,
+            "detail": {name: value for name, value in self.detail.items() if name != skipped},
+        }
+
     def as_dict(self) -> dict[str, Any]:
         """The estimate as JSON: details beside `value`, `n`, `ci`; `reason` where there is one."""
         row: dict[str, Any] = {

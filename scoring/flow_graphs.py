@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from benchmark.records import ASSISTANT, USER
 from scoring.flow_pruning import as_sdialog_prunes
 from scoring.node_labels import central_member, keywords_of
-from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread, scored_turns, snapped
+from scoring.turn_vectors import DialogueVectors, Floats, cosines, scored_turns
+from scoring.utterance_clusters import cosine_distances, cut_clusters
 
 START, END = "[start]", "[end]"
 THRESHOLD = 0.55
@@ -163,7 +162,8 @@ def _clustered(
         if role not in LETTERS:
             raise ValueError(f"role {role!r} is not scored; {' and '.join(LETTERS)} are")
         places = [i for i, r in enumerate(roles) if r == role]
-        for i, cluster in zip(places, _clusters(vectors[places], threshold), strict=True):
+        clusters = cut_clusters(cosine_distances(vectors[places]), threshold)
+        for i, cluster in zip(places, clusters.tolist(), strict=True):
             names[i] = f"{LETTERS[role]}{cluster}"
             members.setdefault(names[i], []).append(i)
     said = {name: [texts[i] for i in places] for name, places in members.items()}
@@ -175,23 +175,6 @@ def _clustered(
         role = roles[places[0]]
         nodes.append(FlowNode(name, role, vector, len(places), label, keywords[name]))
     return names, tuple(nodes)
-
-
-def _clusters(vectors: Floats, threshold: float) -> list[int]:
-    """The cluster of each row, numbered from 0 by first appearance."""
-    if len(vectors) < 2:
-        return [0] * len(vectors)
-    rows = vectors.copy()
-    # A zero vector has no direction; like the reference tool we give it the first one.
-    rows[~rows.any(axis=1), 0] = 1.0
-    with one_thread():
-        distances = np.clip(1.0 - snapped(cosines(rows, rows)), 0.0, None)
-    np.fill_diagonal(distances, 0.0)
-    tree = linkage(squareform(distances, checks=False), method="average")
-    # scipy merges at or below the height, the reference tool strictly below.
-    found = fcluster(tree, np.nextafter(threshold, 0), criterion="distance")
-    order: dict[int, int] = {}
-    return [order.setdefault(int(cluster), len(order)) for cluster in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,20 +120,8 @@ def results(run: Run) -> list[RunResult]:
 
 
 def _result(run: Run, group: str, estimate: Estimate, workflow: str = "") -> RunResult:
-    low, high = estimate.ci or (None, None)
-    return RunResult(
-        run=run,
-        statistic="tau",
-        group=group,
-        workflow=workflow,
-        value=estimate.value,
-        reason=estimate.reason,
-        n=estimate.n,
-        skipped=estimate.detail["skipped"],
-        ci_low=low,
-        ci_high=high,
-        detail={key: value for key, value in estimate.detail.items() if key != "skipped"},
-    )
+    row = estimate.as_row()
+    return RunResult(run=run, statistic="tau", group=group, workflow=workflow, **row)
 
 
 # -- theta -------------------------------------------------------------------------------------
@@ -218,11 +206,7 @@ def _cut(run: Run) -> dict[str, Any]:
 
 
 def _forks(corpus_ids: Sequence[int]) -> Any:
-    """One row per forked dialogue with exactly one injection: with more, k orders nothing."""
-    several = Fork.objects.filter(ordinal=2).values("dialogue_id")
-    return Fork.objects.filter(dialogue__corpus_id__in=corpus_ids, ordinal=1).exclude(
-        dialogue_id__in=several
-    )
+    return Fork.objects.filter(dialogue__corpus_id__in=corpus_ids).single()
 
 
 def _corpus_ids(run: Run) -> list[int]:

@@ -7,7 +7,7 @@ are 4, 3, 2, 1, and Kendall's tau-b is taken against the predicted ones (`rankin
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -85,6 +85,15 @@ def taus_by_type(
     if units:
         found[ALL] = _of_all(taus, found, draws, seed, sixteen_tau(units))
     return found
+
+
+def taus_of_units(rows: Sequence[ForkDistance]) -> dict[tuple[Hashable, str], float]:
+    """The tau of every source and fork type that has all four distances."""
+    return {
+        (source, type_): tau
+        for type_, units in units_by_type(rows).items()
+        for source, tau in units.taus.items()
+    }
 
 
 def taus_by_workflow(

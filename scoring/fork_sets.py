@@ -100,14 +100,12 @@ def _names(run: Run) -> dict[int, str]:
 
 
 def _forks(corpus_ids: Sequence[int]) -> Any:
-    """One row per forked dialogue with exactly one injection, of a conformant source."""
-    several = Fork.objects.filter(ordinal=2).values("dialogue_id")
+    """Forks with one injection, of conformant sources."""
     return Fork.objects.filter(
         dialogue__corpus_id__in=corpus_ids,
-        ordinal=1,
         source__conformant=True,
         source__workflow__isnull=False,
-    ).exclude(dialogue_id__in=several)
+    ).single()
 
 
 def _scored(run: Run, workflow: Workflow) -> list[SetDistance | DialogueScore]:
@@ -187,19 +185,10 @@ def _values(
 
 
 def _result(run: Run, summary: Summary) -> RunResult:
-    estimate = summary.estimate
-    detail = dict(estimate.detail)
-    low, high = estimate.ci or (None, None)
     return RunResult(
         run=run,
         statistic=summary.statistic,
         group=summary.group,
         workflow=summary.workflow,
-        value=estimate.value,
-        reason=estimate.reason if estimate.value is None else "",
-        n=estimate.n,
-        skipped=detail.pop("skipped"),
-        ci_low=low,
-        ci_high=high,
-        detail=detail,
+        **summary.estimate.as_row(),
     )

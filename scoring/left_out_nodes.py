@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from benchmark.records import ASSISTANT
 from scoring.flow_graphs import TEMPERATURE, THRESHOLD
-from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread, snapped
+from scoring.turn_vectors import DialogueVectors, Floats, cosines, one_thread
+from scoring.utterance_clusters import cosine_distances, cut_clusters
 
 Codes = NDArray[np.int64]
 
@@ -50,7 +49,7 @@ def left_out(
     rows = np.concatenate(parts) if parts else np.zeros((0, 1))
     with one_thread():
         members = {role: np.flatnonzero(roles == role) for role in sorted(set(roles.tolist()))}
-        distances = {role: _distances(rows[places]) for role, places in members.items()}
+        distances = {role: cosine_distances(rows[places]) for role, places in members.items()}
         for one in range(len(dialogues)):
             yield _without(one, owners, borders, roles, rows, members, distances, threshold)
 
@@ -73,7 +72,7 @@ def _without(
         here, own = places[others], places[~others]
         if not len(here):
             continue
-        clusters = _cut(distances[role][np.ix_(others, others)], threshold)
+        clusters = cut_clusters(distances[role][np.ix_(others, others)], threshold)
         codes[here] = clusters + nodes
         if len(own):
             nearest, confidence[own] = _nearest(rows[own], _means(rows[here], clusters))
@@ -85,26 +84,6 @@ def _without(
     paths = np.split(codes, borders)
     del paths[one]
     return LeftOut(paths, nodes, codes[mine], confidence[mine], roles[mine] == ASSISTANT)
-
-
-def _distances(rows: Floats) -> Floats:
-    directed = rows.copy()
-    # As for the flow graph: a zero vector has no direction and is given the first one.
-    directed[~directed.any(axis=1), 0] = 1.0
-    found = np.clip(1.0 - snapped(cosines(directed, directed)), 0.0, None)
-    np.fill_diagonal(found, 0.0)
-    return found
-
-
-def _cut(distances: Floats, threshold: float) -> Codes:
-    """The cluster of each row, numbered from 0 by first appearance; cut below `threshold`."""
-    if len(distances) < 2:
-        return np.zeros(len(distances), dtype=np.int64)
-    tree = linkage(squareform(distances, checks=False), method="average")
-    found = fcluster(tree, np.nextafter(threshold, 0), criterion="distance")
-    _, firsts, numbers = np.unique(found, return_index=True, return_inverse=True)
-    # Nearest nodes that tie are told apart by their order, which must be that of the flow graph.
-    return np.argsort(np.argsort(firsts))[numbers]
 
 
 def _means(rows: Floats, clusters: Codes) -> Floats:

@@ -168,31 +168,23 @@ def _row(
 
 
 def _result(run: Run, row: SummaryRow) -> RunResult:
-    estimate = row.estimate
     return RunResult(
         run=run,
         statistic=row.statistic,
         group=row.group,
         workflow=row.workflow,
         k=row.k,
-        value=estimate.value,
-        reason=estimate.reason if estimate.value is None else "",
-        n=estimate.n,
-        skipped=estimate.detail["skipped"],
-        ci_low=estimate.ci[0] if estimate.ci else None,
-        ci_high=estimate.ci[1] if estimate.ci else None,
-        detail={key: value for key, value in estimate.detail.items() if key != "skipped"},
+        **row.estimate.as_row(),
     )
 
 
 def _forks(corpora: Sequence[Corpus]) -> Any:
     """Forks of test dialogues, one row each; with several injections there is no one truth."""
-    return _tested(corpora).filter(ordinal=1).exclude(dialogue_id__in=_composite())
+    return _tested(corpora).single()
 
 
 def _several(run: Run) -> int:
-    forks = _tested(_corpora(run)).filter(ordinal=1, dialogue_id__in=_composite())
-    return forks.count()
+    return _tested(_corpora(run)).composite().count()
 
 
 def _tested(corpora: Sequence[Corpus]) -> Any:
@@ -203,10 +195,6 @@ def _tested(corpora: Sequence[Corpus]) -> Any:
         source__split=Dialogue.Split.TEST,
         source__workflow__isnull=False,
     )
-
-
-def _composite() -> Any:
-    return Fork.objects.filter(ordinal=2).values("dialogue_id")
 
 
 def _corpora(run: Run) -> Any:

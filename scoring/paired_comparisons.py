@@ -25,6 +25,9 @@ RESAMPLES = 10_000
 NO_COMMON_UNIT = "no unit has a value in both runs"
 CELLS = 2_000_000
 
+# Task 1 asks whether methods differ, task 2 whether the reference is ahead.
+SIDES = {"task1": "two-sided", "task2": "greater"}
+
 Unit = tuple[Hashable, str]
 Floats = NDArray[np.float64]
 
@@ -37,6 +40,39 @@ class Compared:
     second: Hashable
     group: str
     estimate: Estimate
+
+    def result(self, *, pair: bool = False) -> tuple[str, str, dict[str, Any]]:
+        """Statistic, group and fields of the row as a result of a run.
+
+        The group is "<type>|<run>" against the reference, "<type>|<run>|<run>" of a pair.
+        """
+        runs = (self.first, self.second) if pair else (self.second,)
+        fields = self.estimate.as_row(skipped="unpaired")
+        fields["detail"]["unpaired"] = fields["skipped"]
+        return (
+            "pair" if pair else "difference",
+            "|".join(map(str, (self.group, *runs))),
+            fields,
+        )
+
+
+def compared_taus(
+    task: str,
+    units_by_run: Mapping[Hashable, Mapping[Unit, float]],
+    reference: Hashable,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[tuple[str, str, dict[str, Any]]]:
+    """Every result row of a comparison of tasks 1 or 2 (see `Compared.result`).
+
+    The reference against each other run; of task 1 also every pair.
+    """
+    drawn = {"alternative": SIDES[task], "resamples": resamples, "seed": seed}
+    found = [row.result() for row in compare(units_by_run, reference, **drawn)]
+    if task == "task1":
+        found += [row.result(pair=True) for row in compare_all(units_by_run, **drawn)]
+    return found
 
 
 def compare(

@@ -70,19 +70,7 @@ class Numbers:
     def add_estimate(self, estimate: Estimate, *key: Any) -> None:
         """A result row: `key` is statistic, group, workflow and k; the detail's `skipped` is the
         row's, and a reason stands only where there is no value."""
-        detail = dict(estimate.detail)
-        low, high = estimate.ci or (None, None)
-        self.add(
-            "result",
-            *key,
-            value=estimate.value,
-            reason=estimate.reason if estimate.value is None else "",
-            n=estimate.n,
-            skipped=detail.pop("skipped", 0),
-            ci_low=low,
-            ci_high=high,
-            detail=detail,
-        )
+        self.add("result", *key, **estimate.as_row())
 
 
 class ExportedRun:

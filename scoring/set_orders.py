@@ -21,7 +21,7 @@ from scoring.significance import fisher_combined, permutation_p_tau
 
 CHANCE = 1 / math.factorial(len(KS))
 GOLD = tuple(float(len(KS) + 1 - k) for k in KS)
-NOT_RESAMPLED = "the method compares whole sets; measuring them again per resample costs too much"
+NOT_RESAMPLED = "the method is not measured again on resampled sources"
 NO_UNIT = "no workflow has all four sets of this type measured"
 NO_RESAMPLES = "no unit had a tau with its sources resampled"
 

@@ -11,13 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from benchmark.models import Corpus, Dialogue
-from benchmark.records import FORK_TYPES
 from scoring import encoders, flow_graphs
 from scoring.corpora import (
-    Turns,
     dialogue_vectors,
     encoder_of,
     fitting_turns,
@@ -26,15 +22,10 @@ from scoring.corpora import (
 )
 from scoring.encoders import Encoder
 from scoring.models import DialogueScore, FlowGraph, Run, RunResult
-from scoring.path_scores import score_dialogue
-from scoring.turn_vectors import DialogueVectors, scored_turns
+from scoring.path_summaries import GROUPS, STATISTIC, group_of, mean_path_score, scored_path
 
 KIND = "surprisal"
-STATISTIC = "path score"
 RESAMPLES = 2000
-NO_WORKFLOW = "the dialogue has no workflow"
-NOTHING_FITTED = "the workflow has no conformant dialogue in its train half to fit a flow graph on"
-TRAIN, TEST, OTHER = "conformant, train half", "conformant, test half", "other"
 
 
 def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,11 +79,16 @@ def score(run: Run, keys: Sequence[int]) -> list[DialogueScore]:
     for workflow, ids in members.items():
         graph = None if workflow is None else graph_of(run, workflow, encoder)
         for pk in sorted(ids):
-            if graph is None:
-                reason = NO_WORKFLOW if workflow is None else NOTHING_FITTED
-                scores.append(DialogueScore(run=run, dialogue_id=pk, reason=reason))
-            else:
-                scores.append(_scored(run, pk, graph, turns[pk], vectors[pk]))
+            said = turns[pk]
+            fields = scored_path(
+                graph,
+                said.numbers,
+                said.roles,
+                said.texts,
+                vectors[pk],
+                has_workflow=workflow is not None,
+            )
+            scores.append(DialogueScore(run=run, dialogue_id=pk, **fields))
     return scores
 
 
@@ -134,13 +130,25 @@ def results(run: Run) -> list[RunResult]:
         if pk in seen:
             continue
         seen.add(pk)
-        group = _group(type_, conformant, split)
+        group = group_of(type_, conformant, split)
         if value is None:
             skipped[group][reason] += 1
         else:
             values[group].append(value)
-    present = [g for g in (TRAIN, TEST, *FORK_TYPES, OTHER) if g in values or g in skipped]
-    return [_result(run, group, values[group], skipped[group]) for group in present]
+    drawn = {
+        "seed": run.parameters["bootstrap_seed"],
+        "resamples": run.parameters["bootstrap_resamples"],
+    }
+    present = [group for group in GROUPS if group in values or group in skipped]
+    return [
+        RunResult(
+            run=run,
+            statistic=STATISTIC,
+            group=group,
+            **mean_path_score(values[group], skipped[group], **drawn).as_row(),
+        )
+        for group in present
+    ]
 
 
 def _parts(
@@ -151,73 +159,3 @@ def _parts(
         for start in range(0, len(ids), dialogues):
             part = ids[start : start + dialogues]
             yield part, len(part)
-
-
-def _scored(
-    run: Run, pk: int, graph: flow_graphs.FlowGraph, turns: Turns, dialogue: DialogueVectors
-) -> DialogueScore:
-    estimate = score_dialogue(graph, dialogue.roles, dialogue.vectors)
-    return DialogueScore(
-        run=run,
-        dialogue_id=pk,
-        value=estimate.value,
-        reason=estimate.reason,
-        detail={"scored_turns": len(dialogue.roles)},
-        turns=_turn_rows(graph, turns, dialogue),
-    )
-
-
-def _turn_rows(
-    graph: flow_graphs.FlowGraph, turns: Turns, dialogue: DialogueVectors
-) -> list[dict[str, Any]]:
-    """One object per turn number; a turn that is not scored has nulls and a reason."""
-    vectors = np.zeros((len(turns.roles), dialogue.vectors.shape[1]), dtype=np.float32)
-    vectors[scored_turns(turns.roles, turns.texts)] = dialogue.vectors
-    rows = flow_graphs.turn_surprisal(graph, turns.roles, vectors, turns.texts)
-    return [
-        {
-            "number": number,
-            "node": row["node"],
-            "p": row["probability"],
-            "surprisal": row["surprisal"],
-            **({"reason": row["reason"]} if row.get("reason") else {}),
-        }
-        for number, row in zip(turns.numbers, rows, strict=True)
-    ]
-
-
-def _group(fork_type: str | None, conformant: bool | None, split: str) -> str:
-    if fork_type:
-        return fork_type
-    if conformant and split == Dialogue.Split.TRAIN:
-        return TRAIN
-    if conformant and split == Dialogue.Split.TEST:
-        return TEST
-    return OTHER
-
-
-def _result(run: Run, group: str, values: Sequence[float], skipped: Counter[str]) -> RunResult:
-    low, high = _interval(values, run.parameters["bootstrap_seed"])
-    return RunResult(
-        run=run,
-        statistic=STATISTIC,
-        group=group,
-        value=float(np.mean(values)) if values else None,
-        reason="" if values else "no dialogue of the group has a score",
-        n=len(values),
-        skipped=skipped.total(),
-        ci_low=low,
-        ci_high=high,
-        detail={"reasons": dict(sorted(skipped.items())), "seed": run.parameters["bootstrap_seed"]},
-    )
-
-
-def _interval(values: Sequence[float], seed: int) -> tuple[float | None, float | None]:
-    """95 % percentile bootstrap of the mean; none below two values."""
-    if len(values) < 2:
-        return None, None
-    rng = np.random.default_rng(seed)
-    array = np.asarray(values)
-    means = [float(rng.choice(array, size=len(array)).mean()) for _ in range(RESAMPLES)]
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)

@@ -425,7 +425,7 @@ def test_the_commands(full, out, capsys):
     call_command("import_corpus", "dialfork", str(out), "--corpus", "back", "--json")
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["new"], said["annotations"]) == (69, {"new": 8})
-    with pytest.raises(CommandError, match="There is no corpus gone; there are: back, small"):
+    with pytest.raises(CommandError, match="There is no corpus 'gone'; there are: back, small"):
         call_command("publish_release", "gone", "1.0", "--out", str(out))
     shutil.rmtree(out)
     with pytest.raises(CommandError, match="is no version"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.models import Corpus, Dialogue, Fork
+from scoring import corpora as reading
 from scoring import encoders, leases, runs, tasks
 from scoring.corpora import with_sources
 from scoring.dialogue_distances import METHODS
@@ -400,3 +401,35 @@ def test_a_part_that_ends_after_the_cancel_keeps_its_scores(corpus, forked):
     run.refresh_from_db()
     assert (run.state, run.results.count()) == (Run.State.CANCELLED, 0)
     assert run.chunks.get().finished_at is not None
+
+
+def test_dialogues_are_fitted_in_the_same_order_whatever_the_database_sorts_by(corpus):
+    names = ["b", "B", "a-1", "a1", "É", "e"]
+    for name, dialogue in zip(names, Dialogue.objects.order_by("pk"), strict=False):
+        Dialogue.objects.filter(pk=dialogue.pk).update(external_id=name)
+    found = reading.by_outside_name(Dialogue.objects.filter(corpus=corpus))
+    ids = [Dialogue.objects.get(pk=pk).external_id for pk in found]
+    assert ids == sorted(ids)
+    assert len(ids) == 4
+
+
+def test_a_fork_with_one_injection_is_told_from_one_with_several(corpus, forked):
+    fork = Fork.objects.order_by("pk").first()
+    single, composite = Fork.objects.single(), Fork.objects.composite()
+    assert (single.count(), composite.count()) == (64, 0)
+    Fork.objects.create(
+        dialogue=fork.dialogue,
+        source=fork.source,
+        ordinal=2,
+        type="GR",
+        variant="survey",
+        k=4,
+        fork_assistant_turn=5,
+        fork_turn=9,
+        instruction="Ask about music.",
+        seed=1,
+        replay="exact",
+        generator="by hand",
+    )
+    assert (single.all().count(), composite.all().count()) == (63, 1)
+    assert composite.all().get().dialogue_id == fork.dialogue_id

@@ -111,6 +111,19 @@ class Turn(models.Model):
         return f"{self.number} {self.role}"
 
 
+class ForkQuerySet(models.QuerySet["Fork"]):
+    def single(self) -> ForkQuerySet:
+        """One row per forked dialogue with exactly one injection: with more, k orders nothing."""
+        return self.filter(ordinal=1).exclude(dialogue_id__in=self._composite())
+
+    def composite(self) -> ForkQuerySet:
+        """One row per forked dialogue with several injections."""
+        return self.filter(ordinal=1, dialogue_id__in=self._composite())
+
+    def _composite(self) -> models.QuerySet[Fork]:
+        return Fork.objects.filter(ordinal=2).values("dialogue_id")
+
+
 class Fork(models.Model):
     """One injection into a dialogue, with its source. Usually one per forked dialogue.
 
@@ -142,6 +155,8 @@ class Fork(models.Model):
     replay = models.CharField(max_length=8, choices=Replay.choices)
     generator = models.CharField(max_length=80)
     witness = models.JSONField(default=dict, blank=True)
+
+    objects = ForkQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from annotation.enrolment import EnrolmentRefused, assign_seat, create_study
-from benchmark.models import Corpus
+from benchmark.management.named_corpus import named_corpus
 
 
 class Command(BaseCommand):
@@ -32,9 +32,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        forks = Corpus.objects.filter(slug=options["forks"]).first()
-        if forks is None:
-            raise CommandError(f"There is no corpus {options['forks']!r}.")
+        forks = named_corpus(options["forks"])
         people = [self.person(name) for name in options["annotator"]]
         try:
             study = create_study(

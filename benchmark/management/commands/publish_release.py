@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.models import Corpus
+from benchmark.management.named_corpus import named_corpus
 from benchmark.releasing import ReleaseRefused, publish
 
 
@@ -26,11 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="End with one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        slug = options["corpus"]
-        corpus = Corpus.objects.filter(slug=slug).first()
-        if corpus is None:
-            known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
-            raise CommandError(f"There is no corpus {slug}; there are: {known}.")
+        corpus = named_corpus(options["corpus"])
         try:
             manifest = publish(corpus, options["version"], options["out"], reveal=options["reveal"])
         except ReleaseRefused as refused:
@@ -38,8 +34,12 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}") from error
         counts = ", ".join(f"{count} {name}" for name, count in manifest["counts"].items())
-        self.stdout.write(f"{slug} {options['version']} in {options['out']}: {counts}.")
+        self.stdout.write(f"{corpus.slug} {options['version']} in {options['out']}: {counts}.")
         if options["json"]:
-            report = {"corpus": slug, "version": options["version"], "out": str(options["out"])}
+            report = {
+                "corpus": corpus.slug,
+                "version": options["version"],
+                "out": str(options["out"]),
+            }
             report |= {"counts": manifest["counts"], "files": manifest["files"]}
             self.stdout.write(json.dumps(report, ensure_ascii=False))

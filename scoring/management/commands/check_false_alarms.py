@@ -14,9 +14,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
+from benchmark.management.named_corpus import named_corpus
 from benchmark.models import Corpus, Dialogue
 from scoring import conformal, encoders
-from scoring.corpora import dialogue_vectors, turns_of
+from scoring.corpora import by_outside_name, dialogue_vectors, turns_of
 from scoring.novelty_halves import (
     DETECTORS,
     EXACT,
@@ -49,10 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            corpus = Corpus.objects.get(slug=options["slug"])
-        except Corpus.DoesNotExist as error:
-            raise CommandError(f"There is no corpus {options['slug']!r}.") from error
+        corpus = named_corpus(options["slug"])
         if options["splits"] < 1:
             raise CommandError("--splits must be at least 1")
         if options["seed"] < 0:
@@ -116,16 +114,15 @@ class Command(BaseCommand):
 
 def _conformant(corpus: Corpus) -> dict[str, list[int]]:
     """Dialogues by workflow, whatever half they are in; only workflows with two or more."""
-    rows = (
+    dialogues = (
         Dialogue.objects.filter(corpus=corpus, workflow__isnull=False, forks__isnull=True)
         .conformant()
         .filter(n_assistant_turns__gt=0)
-        .order_by("format", "external_id", "pk")
-        .values_list("workflow__name", "pk")
     )
+    names = dict(dialogues.values_list("pk", "workflow__name"))
     keys: dict[str, list[int]] = defaultdict(list)
-    for name, pk in rows:
-        keys[name].append(pk)
+    for pk in by_outside_name(dialogues):
+        keys[names[pk]].append(pk)
     return {name: pks for name, pks in keys.items() if len(pks) > 1}
 
 

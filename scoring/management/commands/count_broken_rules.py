@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmark.models import Corpus, Dialogue, Turn, Workflow, WorkflowStep
+from benchmark.management.named_corpus import named_corpus
+from benchmark.models import Dialogue, Turn, Workflow, WorkflowStep
 from scoring.broken_rules import RULES, Said, broken, shares
 from scoring.workflow_steps import KnownStep, WorkflowKnowledge
 
@@ -25,10 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            corpus = Corpus.objects.get(slug=options["slug"])
-        except Corpus.DoesNotExist as error:
-            raise CommandError(f"There is no corpus {options['slug']!r}.") from error
+        corpus = named_corpus(options["slug"])
         found = {
             workflow.name: rows
             for workflow in Workflow.objects.filter(corpus=corpus).order_by("name")

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmark.models import Corpus
+from benchmark.management.named_corpus import named_corpus
 from scoring import encoders, vector_exchange
 from scoring.vector_files import write_texts
 
@@ -29,9 +29,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        corpus = Corpus.objects.filter(slug=options["slug"]).first()
-        if corpus is None:
-            raise CommandError(f"There is no corpus {options['slug']!r}.")
+        corpus = named_corpus(options["slug"])
         out: Path = options["out"]
         if out.suffix != ".jsonl":
             raise CommandError(f"{out.name} must end with .jsonl")

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 from tqdm import tqdm
 
+from benchmark.management.named_corpus import named_corpus
 from benchmark.models import Corpus
 from scoring import encoders, runs, tasks
 from scoring.methods import METHODS
@@ -69,10 +70,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            corpus = Corpus.objects.get(slug=options["slug"])
-        except Corpus.DoesNotExist as error:
-            raise CommandError(f"There is no corpus {options['slug']!r}.") from error
+        corpus = named_corpus(options["slug"])
         if options["chunk_size"] < 1:
             raise CommandError("--chunk-size must be at least 1")
         if (options["seed"] or 0) < 0:
