@@ -39,6 +39,20 @@ def with_sources(corpora: Iterable[Corpus]) -> list[Corpus]:
     return sorted(found.distinct(), key=lambda corpus: corpus.slug)
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run over some corpora reads: slugs of all corpora read, and their content digest."""
+
+    read: tuple[str, ...]
+    content: str
+
+
+def scope_of(corpora: Iterable[Corpus]) -> Scope:
+    """The scope of runs over `corpora`. It reads every dialogue's row: take it once for many."""
+    scope = with_sources(corpora)
+    return Scope(tuple(corpus.slug for corpus in scope), content_digest(scope))
+
+
 def content_digest(corpora: Sequence[Corpus]) -> str:
     """sha256 over everything of the corpora that can change a score.
 

@@ -17,7 +17,7 @@ from scoring.corpora import encoder_of, with_sources
 from scoring.models import OnsetAnswer, Run, RunResult
 from scoring.onset_fits import fitted_on, observed_turns
 from scoring.onset_fitters import TRIVIAL
-from scoring.onset_methods import ObservedTurn, first_alarm
+from scoring.onset_methods import first_alarm
 from scoring.onset_summaries import RESAMPLES, SummaryRow, Thresholds, summarise
 from scoring.onset_sums import OnsetRow
 
@@ -62,24 +62,24 @@ def score(run: Run, keys: Sequence[int]) -> list[OnsetAnswer]:
     encoder = encoder_of(run.parameters)
     observed = observed_turns(keys, encoder)
     names = dict(Dialogue.objects.filter(pk__in=keys).values_list("pk", "external_id"))
-    judged = [pk for pk in keys if onset_fitters.assistant_turns(observed[pk])]
+    numbers = {pk: onset_fitters.assistant_turns(observed[pk]) for pk in keys}
+    judged = [pk for pk in keys if numbers[pk]]
     if method in TRIVIAL:
-        numbers = {pk: onset_fitters.assistant_turns(observed[pk]) for pk in judged}
         answers = {
             pk: (onset_fitters.trivial_answer(method, numbers[pk], names[pk], settings), [])
             for pk in judged
         }
-        return [_row(run, pk, observed[pk], answers.get(pk), "") for pk in keys]
+        return [_row(run, pk, numbers[pk], answers.get(pk), "") for pk in keys]
     fitted, calibration = fitted_on(run, _workflow_of(keys[0]), encoder)
     if fitted is None:
-        return [_row(run, pk, observed[pk], None, calibration.detail["reason"]) for pk in keys]
+        return [_row(run, pk, numbers[pk], None, calibration.detail["reason"]) for pk in keys]
     cut = dict(map(tuple, calibration.detail["cuts"]))[settings["alpha"]]
     seen = onset_fitters.suspicions(fitted, [observed[pk] for pk in judged])
     answers = {
         pk: (first_alarm(row, cut), [list(each) for each in row])
         for pk, row in zip(judged, seen, strict=True)
     }
-    return [_row(run, pk, observed[pk], answers.get(pk), "") for pk in keys]
+    return [_row(run, pk, numbers[pk], answers.get(pk), "") for pk in keys]
 
 
 def results(run: Run) -> list[RunResult]:
@@ -154,11 +154,10 @@ def thresholds_of(run: Run) -> dict[str, Thresholds]:
 def _row(
     run: Run,
     pk: int,
-    turns: Sequence[ObservedTurn],
+    numbers: Sequence[int],
     answer: tuple[int | None, list[list[float]]] | None,
     reason: str,
 ) -> OnsetAnswer:
-    numbers = onset_fitters.assistant_turns(turns)
     detail = {"first": numbers[0], "last": numbers[-1]} if numbers else {}
     if answer is None:
         why = reason if numbers else NO_ASSISTANT_TURN

@@ -75,13 +75,15 @@ def start(
     by: Any = None,
     *,
     chunk_dialogues: int = CHUNK_DIALOGUES,
+    scope: reading.Scope | None = None,
 ) -> Run:
     """The run of `kind` over `corpora` with these parameters, planned into parts.
 
     An existing run with the same parameters over the same content is returned; one that failed or
     was cancelled is taken up again where it stopped. Nothing is scored here and no encoder is
-    loaded. Raises ValueError with a sentence for unknown parameters or corpora with nothing to
-    score, and EncoderUnavailable when the encoder's weights are not on this machine.
+    loaded. Runs started together over the same corpora share a `scope`. Raises ValueError with a
+    sentence for unknown parameters or corpora with nothing to score, and EncoderUnavailable when
+    the encoder's weights are not on this machine.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
@@ -89,13 +91,13 @@ def start(
         raise ValueError("a run needs at least one corpus")
     module = KINDS[kind]
     chosen = module.parameters(parameters)
-    scope = reading.with_sources(corpora)
+    scope = scope or reading.scope_of(corpora)
     described = {
         **chosen,
         **_encoder_parameters(chosen.get("encoder")),
         "corpora": sorted(corpus.slug for corpus in corpora),
-        "read": [corpus.slug for corpus in scope],
-        "content": reading.content_digest(scope),
+        "read": list(scope.read),
+        "content": scope.content,
         "version": SCORING_VERSION,
     }
     digest = digest_of([kind, described])

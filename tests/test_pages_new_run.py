@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
+from scoring import corpora as reading
 from scoring import runs
 from scoring.encoders import EncoderUnavailable
 from scoring.methods import METHODS
@@ -75,8 +76,12 @@ def test_runs_are_started_with_the_chosen_settings_and_shown_when_there(inside, 
     assert Run.objects.count() == 2
 
 
-def test_all_methods_of_a_task_start_at_once(inside, forked):
+def test_all_methods_of_a_task_start_at_once(inside, forked, monkeypatch):
+    read = []
+    digest = reading.content_digest
+    monkeypatch.setattr(reading, "content_digest", lambda scope: read.append(1) or digest(scope))
     inside.post("/runs/new/", {**CHOICES, "task2-all": "on", "start": "yes"})
+    assert len(read) == 1, "the dialogues are read once for all runs of a form"
     found = set(Run.objects.values_list("parameters__method", flat=True))
     assert found == set(METHODS["task2"])
 

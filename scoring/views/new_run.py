@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from benchmark.models import Corpus
 from benchmark.views.paging import choice
 from scoring import encoders
+from scoring.corpora import scope_of
 from scoring.forms import NewRunForm
 from scoring.methods import METHODS
 from scoring.stored_encoders import StoredOnly, encoder_for
@@ -41,7 +42,9 @@ def new_run(request: HttpRequest) -> HttpResponse:
     try:
         if "start" not in request.POST:
             return page(request, form, work=work_of(wanted))
-        started = [start(each, request.user) for each in wanted]
+        # All of one form are over the same corpora.
+        scope = scope_of(wanted[0].corpora)
+        started = [start(each, request.user, scope) for each in wanted]
     except (ValueError, encoders.EncoderUnavailable) as error:
         form.add_error(None, str(error))
         return page(request, form, status=400)

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmark.models import Corpus
 from scoring import runs, tasks
+from scoring.corpora import Scope
 from scoring.methods import METHODS, MOST_SEED, TASKS, THRESHOLD, Method, Setting
 from scoring.models import Run
 
@@ -44,13 +45,13 @@ class Started:
     new: bool
 
 
-def start(wanted: Wanted, by: Any) -> Started:
+def start(wanted: Wanted, by: Any, scope: Scope | None = None) -> Started:
     """Start the run or find the one there is, and tell the workers. Raises as `runs.start`."""
     if wanted.kind == "surprisal":
         for setting in (*SURPRISAL.settings, BOOTSTRAP_SEED):
             setting.checked(wanted.parameters.get(setting.name, setting.default))
     newest = Run.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    run = runs.start(wanted.kind, wanted.corpora, wanted.parameters, by)
+    run = runs.start(wanted.kind, wanted.corpora, wanted.parameters, by, scope=scope)
     tasks.hand_over(run)
     return Started(run, new=run.pk > newest and run.started_by == by)
 
