@@ -92,7 +92,7 @@ if [ -z "$given" ] && find_postgresql; then
     start_postgresql
 fi
 if [ -n "$given" ]; then
-    # Tests without a database have just run: they know nothing of the second one.
+    # Tests without a database and sweeps over layout have just run: a second one tells them nothing.
     half PostgreSQL "$given" --database-only "$@"
     ran="$ran and PostgreSQL"
 elif required postgresql; then

@@ -47,18 +47,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database-only",
         action="store_true",
-        help="leave out tests that use no database: a second one tells nothing new",
+        help="leave out tests that use no database, and sweeps over layout, on which none bears",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files with a slow test come first, so that no worker is left alone with one at the end."""
     if config.getoption("--database-only"):
-        without = [item for item in items if not uses_database(item)]
-        config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if uses_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not tells_of_database(item)])
+        items[:] = [item for item in items if tells_of_database(item)]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def tells_of_database(item: pytest.Item) -> bool:
+    """Whether a second database can change the outcome: the views are asked elsewhere."""
+    return uses_database(item) and item.get_closest_marker("layout") is None
 
 
 def uses_database(item: pytest.Item) -> bool:

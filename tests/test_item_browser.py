@@ -197,6 +197,7 @@ def test_the_steps_work_without_script(browser, client, annotator, live_server, 
     context.close()
 
 
+@pytest.mark.layout
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_step_passes_axe_and_fits_at_both_widths(visitor, live_server, late, scheme):
     visitor.emulate_media(color_scheme=scheme)

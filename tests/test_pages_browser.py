@@ -135,6 +135,7 @@ def reader(page, client, researcher, live_server):
     return sign_in(page, client, researcher, live_server)
 
 
+@pytest.mark.layout
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_of_a_researcher_holds(reader, live_server, places, part):
@@ -178,6 +179,7 @@ def test_every_page_of_an_annotator_and_of_a_stranger_holds(
     in_the_dark(visitor, "sign-in")
 
 
+@pytest.mark.layout
 def test_opened_parts_hold_too(reader, live_server, places):
     for name in ("fork", "workflow"):
         reader.goto(live_server.url + places[name])

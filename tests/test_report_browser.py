@@ -25,6 +25,7 @@ def study(annotator) -> Study:
     return study
 
 
+@pytest.mark.layout
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_study_pages_pass_axe_and_fit_at_both_widths(
     page, client, researcher, live_server, study, scheme
