@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation import phases
 from annotation.design import DesignError, Plan, PlannedItem, coverage, draw
 from annotation.models import Assignment, Item, Seat, Study
 from annotation.study_pools import StudyPool
@@ -115,7 +116,14 @@ def assign_seat(study: Study, user: Any) -> Seat:
         free = study.seats.filter(user=None, simulated=False, taken_at=None).order_by("number")
         for number in free.values_list("number", flat=True):
             seat = study.seats.filter(number=number, user=None, taken_at=None)
-            if seat.update(user=user, taken_at=timezone.now()):
+            now = timezone.now()
+            if seat.update(
+                user=user,
+                taken_at=now,
+                last_active_at=now,
+                state=Seat.State.ACTIVE,
+                phase=phases.first(study),
+            ):
                 return study.seats.get(number=number)
     raise EnrolmentRefused(f"Every seat of the study “{study.title}” is taken.")
 
@@ -215,7 +223,12 @@ def _store_seats(
     first_simulated = len(plan.seats) - n_simulated
     seats: Sequence[Seat] = Seat.objects.bulk_create(
         [
-            Seat(study=study, number=number + 1, simulated=number >= first_simulated)
+            Seat(
+                study=study,
+                number=number + 1,
+                simulated=number >= first_simulated,
+                state=Seat.State.ACTIVE if number >= first_simulated else Seat.State.FREE,
+            )
             for number in range(len(plan.seats))
         ],
         batch_size=BATCH,

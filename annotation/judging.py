@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotation.models import (
     Assignment,
     InstructionConfirmation,
+    Item,
     OnsetMark,
     PrefixJudgement,
     Skip,
@@ -32,6 +33,10 @@ class NotYours(LookupError):
 
 class StepLocked(LookupError):
     """The step before has no answer yet, or this item does not have the step."""
+
+
+class ItemEnded(LookupError):
+    """The item takes no more answers: the seat expired or its person withdrew."""
 
 
 class AnswerRefused(ValueError):
@@ -85,15 +90,22 @@ def has_prefix(fork: Fork | None) -> bool:
     return fork is not None and fork.fork_assistant_turn > 1
 
 
+def is_attention(assignment: Assignment) -> bool:
+    """Whether the item asks for a given rating: it ends with step 1."""
+    return assignment.item.kind == Item.Kind.ATTENTION
+
+
 def open_step(assignment: Assignment, given: Answers | None = None) -> Step | None:
     """The step that waits for an answer; None when the item is finished or skipped."""
-    if assignment.finished_at:
+    if assignment.finished_at or assignment.ended:
         return None
     given = given or answers(assignment)
     if given.skip:
         return None
     if not given.slider:
         return "rate"
+    if is_attention(assignment):
+        return None
     if not given.confirmation or not given.onset:
         return "instruction"
     return "prefix" if has_prefix(fork_of(assignment)) and not given.prefix else None
@@ -114,7 +126,10 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
     try:
         with transaction.atomic():
             _lock(assignment)
-            return SliderRating.objects.create(assignment=assignment, value=value)
+            rating = SliderRating.objects.create(assignment=assignment, value=value)
+            if is_attention(assignment):
+                _finish(assignment)
+            return rating
     except IntegrityError:
         stored = SliderRating.objects.get(assignment=assignment)
     if stored.value != value:
@@ -136,7 +151,7 @@ def record_confirmation(
         raise AnswerRefused("appears", "Choose yes, partly or no.")
     turn = None if answer == NO else _assistant_turn(assignment, onset)
     slider = SliderRating.objects.filter(assignment=assignment).first()
-    if slider is None:
+    if slider is None or is_attention(assignment):
         raise StepLocked("The conversation has no rating yet.")
     try:
         with transaction.atomic():
@@ -214,8 +229,9 @@ def _assistant_turn(assignment: Assignment, number: int | None) -> Turn:
 
 
 def _lock(assignment: Assignment) -> None:
-    """Serialise with skipping: an item put aside takes no answers."""
-    Assignment.objects.select_for_update().get(pk=assignment.pk)
+    """Serialise with skipping and expiry: an item put aside or passed on takes no answers."""
+    if Assignment.objects.select_for_update().get(pk=assignment.pk).ended:
+        raise ItemEnded("This item was given to somebody else, or its seat was given up.")
     if Skip.objects.filter(assignment=assignment).exists():
         raise StepLocked("This item was skipped.")
 

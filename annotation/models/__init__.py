@@ -5,16 +5,40 @@ from annotation.models.fork_judgements import (
     Skip,
     SliderRating,
 )
+from annotation.models.people import (
+    CrowdIdentity,
+    Invitation,
+    Message,
+    QuestionnaireAnswer,
+    Withdrawal,
+)
+from annotation.models.records import Adjudication, AuditEntry, Commitment, Export
 from annotation.models.studies import Assignment, Item, Seat, Study
+from annotation.models.webhooks import Delivery, Webhook
+from annotation.models.working import Draft, ProblemReport, StepTime
 
 __all__ = [
+    "Adjudication",
     "Assignment",
+    "AuditEntry",
+    "Commitment",
+    "CrowdIdentity",
+    "Delivery",
+    "Draft",
+    "Export",
     "InstructionConfirmation",
+    "Invitation",
     "Item",
+    "Message",
     "OnsetMark",
     "PrefixJudgement",
+    "ProblemReport",
+    "QuestionnaireAnswer",
     "Seat",
     "Skip",
     "SliderRating",
+    "StepTime",
     "Study",
+    "Webhook",
+    "Withdrawal",
 ]

@@ -9,6 +9,18 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
+SEAT_STATES = [
+    "free",
+    "active",
+    "paused",
+    "screened_out",
+    "declined",
+    "finished",
+    "expired",
+    "withdrawn",
+]
+SEAT_PHASES = ["consent", "instructions", "practice", "main", "questionnaire", "done"]
+
 
 def random_token() -> str:
     """22 URL-safe characters that carry no order and no condition."""
@@ -29,6 +41,7 @@ class Study(models.Model):
     class State(models.TextChoices):
         DRAFT = "draft", "Draft"
         OPEN = "open", "Open"
+        PAUSED = "paused", "Paused"
         CLOSED = "closed", "Closed"
 
     slug = models.SlugField(max_length=80, unique=True)
@@ -37,6 +50,32 @@ class Study(models.Model):
     seed = models.BigIntegerField()
     protocol_version = models.PositiveSmallIntegerField(default=1)
     design = models.JSONField(default=dict, blank=True)
+    phases = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What a person walks besides the items: consent, instructions, practice, "
+        "questionnaire. Empty: the items at once.",
+    )
+    consent = models.TextField(blank=True, help_text="What people agree to; empty: our own text.")
+    pass_mark = models.PositiveSmallIntegerField(
+        default=0, help_text="How many practice items must be right to go on."
+    )
+    idle_hours = models.PositiveSmallIntegerField(
+        default=48, help_text="A seat without activity for so long is given to the next person."
+    )
+    rate_per_hour = models.DecimalField(
+        max_digits=7, decimal_places=2, null=True, blank=True, help_text="The promised pay."
+    )
+    currency = models.CharField(max_length=3, blank=True)
+    codes = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Completion codes: complete, screened_out, no_consent, partial.",
+    )
+    version_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="later_versions"
+    )
+    launched_at = models.DateTimeField(null=True, blank=True)
     corpora = models.ManyToManyField("benchmark.Corpus", related_name="studies", blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -55,7 +94,29 @@ class Study(models.Model):
 
 
 class Seat(models.Model):
-    """A place in a study. `user` is null for a free or simulated seat."""
+    """A person's place in a study. `user` is null for a free, simulated or erased seat.
+
+    Who takes over a seat that was left gets a new one, which `succeeds` it: what the first person
+    finished stays theirs.
+    """
+
+    class State(models.TextChoices):
+        FREE = "free", "Free"
+        ACTIVE = "active", "Active"
+        PAUSED = "paused", "Paused"
+        SCREENED_OUT = "screened_out", "Screened out"
+        DECLINED = "declined", "No consent"
+        FINISHED = "finished", "Finished"
+        EXPIRED = "expired", "Expired"
+        WITHDRAWN = "withdrawn", "Withdrawn"
+
+    class Phase(models.TextChoices):
+        CONSENT = "consent", "Consent"
+        INSTRUCTIONS = "instructions", "Instructions"
+        PRACTICE = "practice", "Practice"
+        MAIN = "main", "Items"
+        QUESTIONNAIRE = "questionnaire", "Questionnaire"
+        DONE = "done", "Done"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="seats")
     number = models.PositiveIntegerField()
@@ -73,7 +134,24 @@ class Seat(models.Model):
         validators=[RegexValidator(r"^A-[0-9a-f]{8}\Z")],
     )
     simulated = models.BooleanField(default=False)
+    state = models.CharField(max_length=12, choices=State.choices, default=State.FREE)
+    phase = models.CharField(max_length=13, choices=Phase.choices, default=Phase.MAIN)
+    invitation = models.ForeignKey(
+        "annotation.Invitation",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="seats",
+    )
+    succeeds = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="successor"
+    )
+    resume_hash = models.CharField(max_length=64, blank=True)
     taken_at = models.DateTimeField(null=True, blank=True)
+    consented_at = models.DateTimeField(null=True, blank=True)
+    last_active_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["study", "number"]
@@ -88,6 +166,8 @@ class Seat(models.Model):
                 condition=Q(simulated=False) | Q(user__isnull=True),
                 name="simulated_seat_has_no_person",
             ),
+            models.CheckConstraint(condition=Q(state__in=SEAT_STATES), name="seat_state_is_known"),
+            models.CheckConstraint(condition=Q(phase__in=SEAT_PHASES), name="seat_phase_is_known"),
         ]
 
     def __str__(self) -> str:
@@ -98,10 +178,18 @@ class Item(models.Model):
     """One conversation to judge, with the instruction that step 2 will show.
 
     A fork is shown its own instruction (`is_foil` false) or one of another type (true); a
-    conformant dialogue is always shown a foil.
+    conformant dialogue is always shown a foil. Only items of kind "main" are judgements; practice
+    and attention items have an `expected` answer. `altered` holds texts of turns, by number, that
+    are shown instead of the dialogue's own.
     """
 
+    class Kind(models.TextChoices):
+        MAIN = "main", "Main"
+        PRACTICE = "practice", "Practice"
+        ATTENTION = "attention", "Attention"
+
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
+    kind = models.CharField(max_length=9, choices=Kind.choices, default=Kind.MAIN)
     dialogue = models.ForeignKey(
         "benchmark.Dialogue", on_delete=models.PROTECT, related_name="items"
     )
@@ -109,11 +197,18 @@ class Item(models.Model):
     instruction_type = models.CharField(max_length=4)
     instruction_variant = models.CharField(max_length=80)
     is_foil = models.BooleanField()
+    altered = models.JSONField(default=dict, blank=True)
+    expected = models.JSONField(default=dict, blank=True)
+    feedback = models.TextField(blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "dialogue", "is_foil"], name="one_item_per_dialogue_and_foil"
+                fields=["study", "dialogue", "is_foil", "kind"],
+                name="one_item_per_dialogue_foil_and_kind",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["main", "practice", "attention"]), name="item_kind_is_known"
             ),
         ]
 
@@ -124,8 +219,17 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return self.filter(seat__user=user, seat__study__state=Study.State.OPEN)
 
     def unfinished(self) -> AssignmentQuerySet:
-        """Not finished: the last applicable step has no answer yet, and it was not skipped."""
-        return self.filter(finished_at__isnull=True)
+        """To be done: the last applicable step has no answer yet, it was not skipped, and it was
+        not given to somebody else."""
+        return self.filter(finished_at__isnull=True, ended="")
+
+    def main(self) -> AssignmentQuerySet:
+        """Judgements proper: no practice, no attention items."""
+        return self.filter(item__kind=Item.Kind.MAIN)
+
+    def blind(self) -> AssignmentQuerySet:
+        """First attempts: a reopened item has been seen in full before."""
+        return self.filter(post_reveal=False)
 
     def next_for(self, user: object) -> Assignment | None:
         """The next item `user` has to judge, in the order drawn for them."""
@@ -135,8 +239,14 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 class Assignment(models.Model):
     """One item for one seat. `token` is the only name of it that a browser ever sees.
 
-    `finished_at` is written with the last applicable answer, in the same transaction.
+    `finished_at` is written with the last applicable answer, in the same transaction. `ended` says
+    that it takes no more answers for another reason; what was answered until then stays. A
+    reopened item is a new attempt, marked `post_reveal`: it is no blind judgement.
     """
+
+    class Ended(models.TextChoices):
+        EXPIRED = "expired", "Expired"
+        WITHDRAWN = "withdrawn", "Withdrawn"
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="assignments")
     seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="assignments")
@@ -144,13 +254,22 @@ class Assignment(models.Model):
     token = models.CharField(max_length=32, unique=True, default=random_token)
     opened_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    ended = models.CharField(max_length=9, choices=Ended.choices, blank=True, default="")
+    ended_at = models.DateTimeField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    post_reveal = models.BooleanField(default=False)
 
     objects = AssignmentQuerySet.as_manager()
 
     class Meta:
         ordering = ["seat", "rank"]
         constraints = [
-            models.UniqueConstraint(fields=["seat", "item"], name="one_assignment_per_seat_item"),
+            models.UniqueConstraint(
+                fields=["seat", "item", "attempt"], name="one_assignment_per_seat_item_attempt"
+            ),
+            models.CheckConstraint(
+                condition=Q(ended__in=["", "expired", "withdrawn"]), name="ended_is_known"
+            ),
             models.UniqueConstraint(fields=["seat", "rank"], name="one_assignment_per_seat_rank"),
         ]
 
