@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from annotation import krippendorff_alpha as alpha_module
 from annotation.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -18,7 +19,8 @@ from annotation.agreement import (
     raw_agreement,
     wilson,
 )
-from annotation.krippendorff_alpha import _alpha_by_matrix, alpha_of_counts
+from annotation.alpha_sums import closed_form, pairable
+from annotation.krippendorff_alpha import alpha_of_counts, alpha_of_long
 from annotation.rating_tables import (
     counts_of,
     counts_of_table,
@@ -80,36 +82,93 @@ def test_all_raters_equal_is_full_agreement_or_undefined(rows):
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@given(
-    rows=st.lists(
-        st.lists(st.integers(0, 6) | st.none(), min_size=3, max_size=3), min_size=2, max_size=10
-    )
+whole_numbers = st.lists(
+    st.lists(st.integers(0, 6) | st.none(), min_size=3, max_size=3), min_size=2, max_size=10
 )
-def test_alpha_equals_the_package_and_the_matrix_form(level, rows):
-    by_rater = [list(row) for row in zip(*rows, strict=True)]
+any_numbers = st.lists(
+    st.lists(
+        st.floats(0, 100, allow_subnormal=False).map(lambda v: round(v, 2)) | st.none(),
+        min_size=4,
+        max_size=4,
+    ),
+    min_size=2,
+    max_size=8,
+)
+
+
+def long_form(units):
+    rows = [(u, value) for u, unit in enumerate(units) for value in unit if value is not None]
+    return tuple(np.array(column) for column in zip(*rows, strict=True)) if rows else ([], [])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@given(units=whole_numbers | any_numbers)
+def test_alpha_in_closed_form_equals_the_package_to_twelve_decimals(level, units):
+    by_rater = [list(row) for row in zip(*units, strict=True)]
     found = krippendorff_alpha(by_rater, level=level)
+    again = alpha_of_long(*long_form(units), level=level)
+    assert found == again
     if found.value is None:
         assert found.reason in ("no_pairable_values", "no_variation")
         return
     data = [[np.nan if v is None else v for v in row] for row in by_rater]
-    assert found.value == pytest.approx(
-        krippendorff.alpha(reliability_data=data, level_of_measurement=level)
-    )
-    domain = sorted({v for row in by_rater for v in row if v is not None})
-    counts = counts_of(by_rater, domain)
-    counts = counts[counts.sum(axis=1) >= 2]
-    values = np.array(domain if level in ("interval", "ratio") else range(len(domain)), float)
-    assert _alpha_by_matrix(counts, values, level) == pytest.approx(found.value)
+    peer = krippendorff.alpha(reliability_data=data, level_of_measurement=level)
+    closed = closed_form(pairable(*long_form(units)), level)
+    assert found.value == pytest.approx(peer, rel=1e-12, abs=1e-12)
+    assert closed == pytest.approx(peer, rel=1e-12, abs=1e-12)
 
 
-def test_alpha_of_many_units_and_values_needs_little_memory_and_stays_exact():
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_array_with_gaps_and_a_list_with_none_give_the_same_alpha(level):
+    rng = np.random.default_rng(2)
+    array = rng.integers(0, 9, (4, 30)).astype(float)
+    array[rng.random(array.shape) < 0.3] = np.nan
+    rows = [[None if np.isnan(v) else v for v in row] for row in array]
+    assert krippendorff_alpha(array, level=level) == krippendorff_alpha(rows, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_alpha_of_a_large_table_leaves_the_package_and_stays_exact(level, monkeypatch):
     rng = np.random.default_rng(3)
-    truth = rng.integers(0, 101, 2100)
-    noisy = [(truth + rng.integers(-3, 4, 2100)).clip(0, 100).tolist() for _ in range(2)]
-    whole = krippendorff_alpha(noisy, level="interval").value
-    direct = krippendorff.alpha(reliability_data=noisy[:], level_of_measurement="interval")
-    assert whole == pytest.approx(direct)
+    truth = rng.integers(0, 101, 210)
+    noisy = [(truth + rng.integers(-3, 4, 210)).clip(0, 100).tolist() for _ in range(3)]
+    direct = krippendorff.alpha(reliability_data=noisy, level_of_measurement=level)
+    monkeypatch.setattr(krippendorff, "alpha", None)
+    assert krippendorff_alpha(noisy, level=level).value == pytest.approx(direct, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_interval_of_alpha_is_that_of_a_plain_loop_over_drawn_units(level):
+    rng = np.random.default_rng(5)
+    units = np.repeat(np.arange(12), 3)
+    values = rng.integers(0, 4, 36)
+    found = alpha_of_long(units, values, level=level, resamples=80, seed=9)
+    table = values.reshape(12, 3)
+    draw = np.random.default_rng(9)
+    plain = [
+        krippendorff.alpha(table[draw.integers(0, 12, 12)].T, level_of_measurement=level)
+        for _ in range(80)
+    ]
+    assert found.ci == pytest.approx(tuple(np.quantile(plain, [0.025, 0.975])), abs=1e-12)
+
+
+def test_a_resample_without_variation_is_counted_and_left_out():
+    units, values = [0, 0, 1, 1, 2, 2], [1, 1, 1, 1, 1, 2]
+    found = alpha_of_long(units, values, level="interval", resamples=400, seed=1)
+    drawn = np.random.default_rng(1).integers(0, 3, (400, 3))
+    assert found.detail["resamples_undefined"] == int((drawn != 2).all(axis=1).sum()) > 0
+
+
+def test_ratings_that_are_no_finite_numbers_are_refused():
+    with pytest.raises(ValueError, match="finite number; leave out what is missing"):
+        alpha_of_long([0, 0], [1.0, np.nan])
+    with pytest.raises(ValueError, match="have shapes"):
+        alpha_of_long([0, 0], [1.0])
+
+
+def test_the_package_is_asked_where_the_table_is_small(monkeypatch):
+    monkeypatch.setattr(alpha_module.krippendorff, "alpha", lambda **given: 0.123)
+    assert krippendorff_alpha([[1, 2, 2], [1, 2, 1]], level="nominal").value == 0.123
 
 
 def test_the_interval_of_alpha_repeats_by_seed_and_holds_the_value():
