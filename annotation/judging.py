@@ -12,19 +12,31 @@ from typing import Any, Literal
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from annotation import commitments
+from annotation.announcing import announce
+from annotation.commitment_chain import CONFIRMED, PREFIX, RATED, REVEALED, SKIPPED
 from annotation.models import (
     Assignment,
     InstructionConfirmation,
     Item,
     OnsetMark,
     PrefixJudgement,
+    Seat,
     Skip,
     SliderRating,
+    Study,
 )
+from annotation.titles import behaviour_of
 from benchmark.models import Fork, Turn
 
 Step = Literal["rate", "instruction", "prefix"]
 NO = InstructionConfirmation.Answer.NO
+GIVEN_UP = (
+    Seat.State.EXPIRED,
+    Seat.State.WITHDRAWN,
+    Seat.State.SCREENED_OUT,
+    Seat.State.DECLINED,
+)
 
 
 class NotYours(LookupError):
@@ -36,7 +48,11 @@ class StepLocked(LookupError):
 
 
 class ItemEnded(LookupError):
-    """The item takes no more answers: the seat expired or its person withdrew."""
+    """The item takes no answers: the seat expired, its person withdrew, or it waits (`NotNow`)."""
+
+
+class NotNow(ItemEnded):
+    """The study or the seat is paused or closed. Nothing is lost; it may go on later."""
 
 
 class AnswerRefused(ValueError):
@@ -116,6 +132,20 @@ def open_item(assignment: Assignment) -> None:
     Assignment.objects.filter(pk=assignment.pk, opened_at=None).update(opened_at=timezone.now())
 
 
+def reveal(assignment: Assignment) -> str:
+    """The words that step 2 shows. Before they are given out for the first time, a link of the
+    seat's chain says so: that the rating was there first can be proved.
+
+    Raises StepLocked (no rating yet, or the item has one step only), ItemEnded, NotNow.
+    """
+    if REVEALED not in commitments.kinds_of(assignment):
+        if is_attention(assignment) or not SliderRating.objects.filter(assignment=assignment):
+            raise StepLocked("The conversation has no rating yet.")
+        with transaction.atomic():
+            _commit_reveal(_lock_both(assignment)[0], assignment)
+    return behaviour_of(assignment.item.instruction)
+
+
 def record_slider(assignment: Assignment, value: int) -> SliderRating:
     """Store the blind rating, from 0 to 100.
 
@@ -125,10 +155,11 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
         raise AnswerRefused("rating", "Give a whole number from 0 to 100.")
     try:
         with transaction.atomic():
-            _lock(assignment)
+            seat = _lock(assignment)
             rating = SliderRating.objects.create(assignment=assignment, value=value)
+            _commit(seat, assignment, RATED, rating=value)
             if is_attention(assignment):
-                _finish(assignment)
+                _finish(seat, assignment)
             return rating
     except IntegrityError:
         stored = SliderRating.objects.get(assignment=assignment)
@@ -155,11 +186,14 @@ def record_confirmation(
         raise StepLocked("The conversation has no rating yet.")
     try:
         with transaction.atomic():
-            _lock(assignment)
+            seat = _lock(assignment)
             confirmation = InstructionConfirmation.objects.create(slider=slider, answer=answer)
             OnsetMark.objects.create(confirmation=confirmation, turn=turn)
+            _commit_reveal(seat, assignment)
+            onset = turn.number if turn else None
+            _commit(seat, assignment, CONFIRMED, appears=answer, onset=onset)
             if not has_prefix(fork_of(assignment)):
-                _finish(assignment)
+                _finish(seat, assignment)
             return confirmation
     except IntegrityError:
         stored = InstructionConfirmation.objects.select_related("onset__turn").get(slider=slider)
@@ -180,9 +214,10 @@ def record_prefix(assignment: Assignment, answer: str) -> PrefixJudgement:
         raise StepLocked("This item is not at that step.")
     try:
         with transaction.atomic():
-            _lock(assignment)
+            seat = _lock(assignment)
             judgement = PrefixJudgement.objects.create(onset=onset, answer=answer)
-            _finish(assignment)
+            _commit(seat, assignment, PREFIX, prefix=answer)
+            _finish(seat, assignment)
             return judgement
     except IntegrityError:
         stored = PrefixJudgement.objects.get(onset=onset)
@@ -200,11 +235,13 @@ def record_skip(assignment: Assignment, reason: str, note: str = "") -> Skip:
         raise AnswerRefused("reason", "Choose one of the reasons.")
     try:
         with transaction.atomic():
-            current = Assignment.objects.select_for_update().get(pk=assignment.pk)
+            seat, current = _lock_both(assignment)
             if current.finished_at:
-                raise AnsweredBefore("the item is finished")
+                skipped = hasattr(current, "skip")
+                raise AnsweredBefore("the item was skipped" if skipped else "the item is finished")
             skip = Skip.objects.create(assignment=assignment, reason=reason, note=note.strip())
-            _finish(assignment)
+            _commit(seat, assignment, SKIPPED, reason=reason)
+            _finish(seat, assignment, "skipped")
             return skip
     except IntegrityError as error:
         raise AnsweredBefore("the item was skipped") from error
@@ -228,15 +265,47 @@ def _assistant_turn(assignment: Assignment, number: int | None) -> Turn:
     return turn
 
 
-def _lock(assignment: Assignment) -> None:
-    """Serialise with skipping and expiry: an item put aside or passed on takes no answers."""
-    if Assignment.objects.select_for_update().get(pk=assignment.pk).ended:
-        raise ItemEnded("This item was given to somebody else, or its seat was given up.")
-    if Skip.objects.filter(assignment=assignment).exists():
+def _lock(assignment: Assignment) -> Seat:
+    """Serialise the answers of a seat, also with skipping, pausing and expiry; the locked seat."""
+    seat, current = _lock_both(assignment)
+    if hasattr(current, "skip"):
         raise StepLocked("This item was skipped.")
+    return seat
 
 
-def _finish(assignment: Assignment) -> None:
+def _lock_both(assignment: Assignment) -> tuple[Seat, Assignment]:
+    """Seat first, then the item, as everywhere; raises ItemEnded where neither takes answers."""
+    seat = commitments.lock(assignment.seat_id)
+    items = Assignment.objects.select_for_update(of=("self",), no_key=True)
+    current = items.select_related("skip").get(pk=assignment.pk)
+    if current.ended or seat.state in GIVEN_UP:
+        raise ItemEnded("This item was given to somebody else, or its seat was given up.")
+    # A dry run may come before the start of a study.
+    if not seat.simulated:
+        if seat.study.state != Study.State.OPEN:
+            raise NotNow(
+                f"The study is {seat.study.get_state_display().lower()} and takes no answers."
+            )
+        if seat.state == Seat.State.PAUSED:
+            raise NotNow("This seat is paused. Go on with the study first.")
+    return seat, current
+
+
+def _commit(seat: Seat, assignment: Assignment, kind: str, **answer: Any) -> None:
+    """A simulated seat keeps no chain: there is nothing that it could prove."""
+    if not seat.simulated:
+        commitments.add(seat, assignment, kind, answer)
+
+
+def _commit_reveal(seat: Seat, assignment: Assignment) -> None:
+    if not seat.simulated and REVEALED not in commitments.kinds_of(assignment):
+        _commit(seat, assignment, REVEALED)
+
+
+def _finish(seat: Seat, assignment: Assignment, status: str = "submitted") -> None:
     now: Any = timezone.now()
     Assignment.objects.filter(pk=assignment.pk).update(finished_at=now)
     assignment.finished_at = now
+    if assignment.item.kind == Item.Kind.MAIN and not seat.simulated:
+        payload = {"study": seat.study.slug, "annotator": seat.pseudonym, "status": status}
+        announce("annotation.submitted", payload | {"attempt": assignment.attempt})

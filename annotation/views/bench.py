@@ -11,7 +11,7 @@ from django.shortcuts import render
 
 from annotation import judging, procedures
 from annotation.models import Assignment
-from annotation.titles import behaviour_of, in_words
+from annotation.titles import in_words
 from benchmark.models import Turn, Workflow
 
 # A system turn can hold the very instruction that is asked about; it is no part of the talk.
@@ -38,7 +38,7 @@ def page(
     }
     if step in ("instruction", "prefix") and given.slider:
         context["rating"] = given.slider.value
-        context["instruction"] = behaviour_of(assignment.item.instruction)
+        context["instruction"] = judging.reveal(assignment)
     if step == "prefix" and given.confirmation:
         fork = judging.fork_of(assignment)
         context["confirmed"] = judging.confirmation_in_words(given.confirmation)
