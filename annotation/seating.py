@@ -1,8 +1,8 @@
 """Seats: taken, kept alive by activity, given up when left, and passed on.
 
 A seat is a place for one person. Who leaves it keeps what they finished; what they left unfinished
-goes to a new seat, which `succeeds` theirs. Rows are locked in one order everywhere (study, items,
-seat), the order in which an answer locks them too, so that nobody waits in a circle.
+goes to a new seat, which `succeeds` theirs. Rows are locked in one order everywhere (study, seat,
+items), as an answer locks them too, so that nobody waits in a circle.
 """
 
 from __future__ import annotations
@@ -17,6 +17,31 @@ from django.utils.translation import gettext as _
 
 from annotation import auditing, phases
 from annotation.models import Assignment, Invitation, Item, Seat, Study
+from annotation.refusals import (
+    EnrolmentRefused,
+    KnowsConditions,
+    NoSeatLeft,
+    SeatRefused,
+    StudyNotOpen,
+)
+
+__all__ = [
+    "EnrolmentRefused",
+    "KnowsConditions",
+    "NoSeatLeft",
+    "SeatRefused",
+    "StudyNotOpen",
+    "expire",
+    "knows_conditions",
+    "pause",
+    "reassign",
+    "require_open",
+    "resume",
+    "revive",
+    "sweep",
+    "take",
+    "touch",
+]
 
 RESEARCHERS = "researchers"
 BATCH = 500
@@ -24,30 +49,6 @@ BATCH = 500
 TOUCH_AFTER = timedelta(minutes=1)
 # Left by their person: what is unfinished there waits for somebody else.
 LEFT = (Seat.State.EXPIRED, Seat.State.SCREENED_OUT, Seat.State.DECLINED)
-
-
-class EnrolmentRefused(ValueError):
-    """A study that cannot be drawn, or a seat that cannot be taken; the message says why."""
-
-
-class KnowsConditions(EnrolmentRefused):
-    """The person can see which conversations were forked."""
-
-
-class StudyNotOpen(EnrolmentRefused):
-    """The study takes nobody: `state` says whether it may yet (paused, draft) or not (closed)."""
-
-    def __init__(self, message: str, state: str) -> None:
-        self.state = state
-        super().__init__(message)
-
-
-class NoSeatLeft(EnrolmentRefused):
-    """Every place is taken."""
-
-
-class SeatRefused(ValueError):
-    """A change that the state of the seat does not allow; the message says why."""
 
 
 def knows_conditions(user: Any) -> bool:
@@ -165,7 +166,6 @@ def revive(seat: Seat, *, actor: Any = None) -> bool:
             return False
         change = {"state": Seat.State.ACTIVE, **_renewal(seat.study, timezone.now())}
         ended = seat.assignments.filter(ended=Assignment.Ended.EXPIRED)
-        list(ended.select_for_update().order_by("pk").values_list("pk"))
         if not _switch(seat, LEFT, change, "seat.revived", actor):
             return False
         ended.update(ended="", ended_at=None)
@@ -266,8 +266,6 @@ def _give_up(
 ) -> bool:
     change = {"state": Seat.State.EXPIRED, **change}
     with transaction.atomic():
-        unfinished = seat.assignments.unfinished()
-        list(unfinished.select_for_update().order_by("pk").values_list("pk"))
         if not where.filter(pk=seat.pk).update(**change):
             return False
         n_items = _end(seat, Assignment.Ended.EXPIRED, timezone.now())
