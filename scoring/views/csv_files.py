@@ -9,8 +9,7 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 
-# A cell that starts with one of these is a formula to a spreadsheet.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+from benchmark.spreadsheet_cells import cell
 
 
 def wanted(request: HttpRequest) -> bool:
@@ -29,12 +28,3 @@ def answer(name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     for row in (columns, *rows):
         writer.writerow([cell(value) for value in row])
     return response
-
-
-def cell(value: Any) -> Any:
-    """A cell as written: text that a spreadsheet would take for a formula gets a leading quote."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
