@@ -12,12 +12,25 @@ import threading
 from collections.abc import Callable
 
 from django.db import DatabaseError, close_old_connections
+from kombu.exceptions import OperationalError as BrokerError
 
+from annotation import seating, webhook_sending
+from dialfork_site import tasks as site_tasks
 from scoring import leases, tasks
 
 log = logging.getLogger(__name__)
 BEAT_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
+
+
+def send_webhooks() -> None:
+    """Hand what is due to a worker. A queue that does not answer costs a minute, no event."""
+    if not webhook_sending.due().exists():
+        return
+    try:
+        site_tasks.send_webhooks.apply_async(retry=False)
+    except (BrokerError, OSError):
+        log.exception("Events wait for the next sweep: the queue did not answer")
 
 
 class Housekeeper:
@@ -52,6 +65,9 @@ class Housekeeper:
     def _sweep(self) -> None:
         leases.sweep(boot=leases.BOOT if self.fresh else None)
         self.fresh = False
+        seating.sweep()
+        webhook_sending.forget_old()
+        send_webhooks()
         tasks.send_waiting()
 
     def _try(self, work: Callable[[], object]) -> bool:

@@ -113,8 +113,10 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+# Numbers look the same in every language, as they do in files.
+FORMAT_MODULE_PATH = ["dialfork_site.number_formats"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
@@ -191,6 +193,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 ENCODER = env.text("ENCODER", "wordllama")
 # How vectors are stored from now on; the revision they are kept under says which it was.
 VECTOR_PRECISION = env.one_of("VECTOR_PRECISION", "float32", ("FLOAT32", "FLOAT16")).lower()
+# Hosts of one's own network that webhooks may reach; every other host must be a public one.
+WEBHOOK_PRIVATE_HOSTS = [
+    host.lower().rstrip(".") for host in env.names("WEBHOOK_PRIVATE_HOSTS", [])
+]
 CHUNK_LEASE_SECONDS = env.whole("CHUNK_LEASE_SECONDS", 120, lowest=1)
 
 LOGGING = {
