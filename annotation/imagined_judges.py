@@ -8,28 +8,108 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+SIDE_GOAL = "CSC"
+PARTLY_OF_CONFIRMED, MOSTLY_OF_FOLLOWED = 0.3, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
     """How clearly imagined judges see what is there.
 
-    `means` are mean ratings at k = 1..4; a side goal (CSC) leaves a conversation nearer to its
-    workflow and adds `side_goal`. Rates are probabilities; `spread` is the standard deviation of a
-    rating, `person` that of a judge's own leaning.
+    `mean_1` to `mean_4` are mean ratings at k = 1..4; a side goal (CSC) leaves a conversation
+    nearer to its workflow, and its mean runs in a line from `side_goal_1` to `side_goal_4`.
+    `spread` is the standard deviation of a rating, `person` that of a judge's own leaning. Rates
+    are probabilities: `exact`, `near` and `at_or_after` say how often a marked onset is the fork
+    turn, at most one assistant turn away, and not before it.
+
+    The defaults are what DialFork reports of people (human study, RQ1 to RQ4); `spread` and
+    `person` are chosen so that tau-b and alpha of the ratings come out near those of that study.
     """
 
-    means: tuple[float, float, float, float] = (15, 25, 42, 60)
-    conformant: float = 92
-    side_goal: float = 22
-    spread: float = 11
-    person: float = 5
-    confirm_true: float = 0.9
-    confirm_foil: float = 0.3
-    confirm_foil_conformant: float = 0.07
-    exact: float = 0.68
-    followed: float = 0.9
+    mean_1: float = 14
+    mean_2: float = 19
+    mean_3: float = 41
+    mean_4: float = 58
+    side_goal_1: float = 59
+    side_goal_4: float = 70
+    conformant: float = 94
+    spread: float = 18
+    person: float = 8
+    confirm_true: float = 0.91
+    confirm_foil: float = 0.45
+    confirm_foil_conformant: float = 0.08
+    exact: float = 0.67
+    near: float = 0.77
+    at_or_after: float = 0.96
+    followed: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name in (f.name for f in fields(self)):
+            high = 100 if name in RATINGS else 1
+            if not 0 <= getattr(self, name) <= high:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}; it must be a number from 0 to {high}"
+                )
+        if self.near < self.exact:
+            raise ValueError("near counts exact onsets too, so it cannot be below exact")
+
+    def mean(self, type_: str, k: int) -> float:
+        """The mean rating of a fork, or of a conformant dialogue (type "")."""
+        if not type_:
+            return self.conformant
+        if type_ == SIDE_GOAL:
+            return self.side_goal_1 + (self.side_goal_4 - self.side_goal_1) * (k - 1) / 3
+        return (self.mean_1, self.mean_2, self.mean_3, self.mean_4)[k - 1]
+
+    def chance(self, type_: str, is_foil: bool) -> float:
+        """How likely the shown instruction is confirmed."""
+        if not is_foil:
+            return self.confirm_true
+        return self.confirm_foil if type_ else self.confirm_foil_conformant
+
+    def offsets(self) -> dict[int, float]:
+        """Probabilities of the distance from fork turn to onset; far ones stand for two turns."""
+        one, far, early = self.near - self.exact, 1 - self.near, 1 - self.at_or_after
+        away = one + far
+        before = min(1.0, early / away) if away else 0.0
+        return {
+            -2: far * before,
+            -1: one * before,
+            0: self.exact,
+            1: one * (1 - before),
+            2: far * (1 - before),
+        }
+
+
+RATINGS = {
+    "mean_1",
+    "mean_2",
+    "mean_3",
+    "mean_4",
+    "side_goal_1",
+    "side_goal_4",
+    "conformant",
+    "spread",
+    "person",
+}
+
+
+def beta_of(mean: ArrayLike, spread: float) -> tuple[NDArray, NDArray]:
+    """Both parameters of the beta distribution of ratings / 100 with this mean and deviation.
+
+    Unlike a normal cut off at 0 and 100 it keeps the mean near the ends. `mean` is held between 1
+    and 99, and the deviation below what such a mean allows.
+    """
+    share = np.clip(np.asarray(mean, dtype=np.float64), 1, 99) / 100
+    most = share * (1 - share)
+    variance = np.clip((spread / 100) ** 2, 1e-6, 0.9 * most)
+    size = most / variance - 1
+    return share * size, (1 - share) * size
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +155,23 @@ class Judge:
         )
 
     def _rate(self, case: Case) -> int:
-        mean = self.strength.means[case.k - 1] if case.type else self.strength.conformant
-        if case.type == "CSC":
-            mean += self.strength.side_goal
-        return round(
-            min(100.0, max(0.0, self.rng.gauss(mean + self.leaning, self.strength.spread)))
-        )
+        mean = self.strength.mean(case.type, case.k) + self.leaning
+        a, b = (float(side) for side in beta_of(mean, self.strength.spread))
+        return round(100 * self.rng.betavariate(a, b))
 
     def _confirm(self, case: Case) -> str:
-        chance = self.strength.confirm_true
-        if case.is_foil:
-            chance = (
-                self.strength.confirm_foil if case.type else self.strength.confirm_foil_conformant
-            )
-        if self.rng.random() >= chance:
+        if self.rng.random() >= self.strength.chance(case.type, case.is_foil):
             return "no"
-        return "partly" if self.rng.random() < 0.3 else "yes"
+        return "partly" if self.rng.random() < PARTLY_OF_CONFIRMED else "yes"
 
     def _onset(self, case: Case) -> int:
         if not case.type or case.is_foil:
             return self.rng.choice(case.assistant_turns)
-        if self.rng.random() < self.strength.exact:
-            return case.fork
-        return min(len(case.assistant_turns), max(1, case.fork + self.rng.choice((-1, 1, 1, 2))))
+        offsets = self.strength.offsets()
+        (away,) = self.rng.choices(list(offsets), list(offsets.values()))
+        return min(len(case.assistant_turns), max(1, case.fork + away))
 
     def _prefix(self) -> str:
         if self.rng.random() >= self.strength.followed:
             return "no"
-        return "mostly" if self.rng.random() < 0.2 else "yes"
+        return "mostly" if self.rng.random() < MOSTLY_OF_FOLLOWED else "yes"

@@ -18,7 +18,7 @@ from annotation import announcing, auditing, study_drawing
 from annotation.design import POSITIONS, TYPES
 from annotation.models import Study
 from annotation.phases import AFTER, BEFORE
-from annotation.seating import EnrolmentRefused
+from annotation.refusals import EnrolmentRefused
 from annotation.study_shapes import Shape, shape_of
 from annotation.titles import revealing_word
 from benchmark.models import Corpus
@@ -271,9 +271,9 @@ def _check(study: Study, shape: Shape) -> None:
             f"The pass mark is {study.pass_mark}; it must lie between 0 and the number of "
             f"practice items, {shape.n_practice}."
         )
-    if not 1 <= int(study.idle_hours) <= 8760:
+    if not 0 <= int(study.idle_hours) <= 8760:
         raise EnrolmentRefused(
-            f"The idle hours are {study.idle_hours}; they must lie between 1 and 8760."
+            f"The idle hours are {study.idle_hours}; they must lie between 0 (never) and 8760."
         )
     _check_codes(study.codes)
     try:

@@ -2,67 +2,161 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-from django.db.models import Prefetch
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from annotation import judging
-from annotation.imagined_judges import Case, Judge, Strength
-from annotation.models import Assignment, Seat, Study
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.imagined_judges import Answer, Case, Judge, Strength
+from annotation.models import (
+    Assignment,
+    InstructionConfirmation,
+    Item,
+    OnsetMark,
+    PrefixJudgement,
+    Seat,
+    SliderRating,
+    Study,
+)
 from benchmark.models import Fork, Turn
 
+BATCH = 500
+GIVEN = "slider__confirmation__onset__prefix"
+Turns = Mapping[int, Sequence[tuple[int, int]]]
 
+
+@transaction.atomic
 def simulate_study(
     study: Study, *, seed: int | None = None, strength: Strength | None = None
 ) -> int:
     """Answer every open item of the simulated seats of `study`; returns how many were answered.
 
     Seats of people, taken or free, are never touched. Finished items stay as they are, so a second
-    call does nothing; one that was interrupted goes on. `seed` is the study's unless given.
+    call does nothing; one that was interrupted goes on. Practice and attention items are answered
+    as they ask, and the seats are finished. `seed` is the study's unless given.
     """
-    answered = 0
-    for seat in study.seats.filter(simulated=True).order_by("number"):
-        judge = Judge(
-            f"{study.seed if seed is None else seed} {seat.number}", strength or Strength()
-        )
-        answered += _fill(seat, judge)
-    return answered
-
-
-def _fill(seat: Seat, judge: Judge) -> int:
-    turns = Turn.objects.filter(role=Turn.Role.ASSISTANT).order_by("number")
+    Study.objects.select_for_update().get(pk=study.pk)
+    seats = study.seats.filter(simulated=True)
     assignments = (
-        seat.assignments.select_related("item__dialogue")
-        .prefetch_related(
-            Prefetch("item__dialogue__turns", queryset=turns, to_attr="said"),
-            Prefetch("item__dialogue__forks", queryset=Fork.objects.order_by("ordinal")),
-        )
-        .order_by("rank")
+        Assignment.objects.filter(seat__in=seats, ended="")
+        .select_related("seat", "item__dialogue", GIVEN)
+        .order_by("seat__number", "rank")
     )
-    answered = 0
+    turns = _assistant_turns(study)
+    forks = _forks(study)
+    judges: dict[int, Judge] = {}
+    rows = []
     for assignment in assignments:
+        number = assignment.seat.number
+        name = f"{study.seed if seed is None else seed} {number}"
+        judge = judges.setdefault(number, Judge(name, strength or Strength()))
+        said = turns.get(assignment.item.dialogue_id, ())
+        case = _case(assignment.item, forks.get(assignment.item.dialogue_id), len(said))
         # Drawn for finished items too: the later ones then do not depend on where a run stopped.
-        answer = judge.judge(_case(assignment))
-        if assignment.finished_at:
-            continue
-        said = assignment.item.dialogue.said
-        onset = said[answer.onset - 1].number if answer.onset else None
-        with transaction.atomic():
-            judging.open_item(assignment)
-            judging.record_slider(assignment, answer.rating)
-            judging.record_confirmation(assignment, answer.confirmed, onset)
-            if answer.prefix:
-                judging.record_prefix(assignment, answer.prefix)
-        answered += 1
-    return answered
+        answer = _answer(judge, assignment.item, case, said)
+        if not assignment.finished_at:
+            rows.append((assignment, answer))
+    _store(rows, turns)
+    _finish(seats)
+    return len(rows)
 
 
-def _case(assignment: Assignment) -> Case:
-    item = assignment.item
-    fork = next(iter(item.dialogue.forks.all()), None)
+def _assistant_turns(study: Study) -> Turns:
+    """dialogue id -> (turn id, turn number) of its assistant turns, for simulated seats."""
+    found = defaultdict(list)
+    shown = Item.objects.filter(study=study, assignments__seat__simulated=True)
+    rows = Turn.objects.filter(
+        dialogue__in=shown.values("dialogue"), role=Turn.Role.ASSISTANT
+    ).order_by("dialogue_id", "number")
+    for dialogue, pk, number in rows.values_list("dialogue_id", "pk", "number"):
+        found[dialogue].append((pk, number))
+    return found
+
+
+def _forks(study: Study) -> dict[int, Fork]:
+    """The first injection of each dialogue."""
+    forks = Fork.objects.filter(dialogue__items__study=study).order_by("-ordinal")
+    return {
+        fork.dialogue_id: fork
+        for fork in forks.only("dialogue_id", "type", "k", "fork_assistant_turn")
+    }
+
+
+def _case(item: Item, fork: Fork | None, n_said: int) -> Case:
     return Case(
         type=fork.type if fork else "",
         k=fork.k if fork else 0,
         is_foil=item.is_foil,
         fork=fork.fork_assistant_turn if fork else 0,
-        assistant_turns=range(1, len(item.dialogue.said) + 1),
+        assistant_turns=range(1, n_said + 1),
+    )
+
+
+def _answer(judge: Judge, item: Item, case: Case, said: Sequence[tuple[int, int]]) -> Answer:
+    """The judge's answer, or for items with a known one that which is expected."""
+    if item.kind == Item.Kind.MAIN:
+        return judge.judge(case)
+    expected: Mapping[str, Any] = item.expected
+    low, high = expected["rating"]
+    confirmed = expected.get("appears", ["no"])[0]
+    numbers = [number for _, number in said]
+    onset = None
+    if confirmed != "no":
+        onset = 1 + numbers.index(expected["onset"][0]) if "onset" in expected else 1
+    prefix = expected.get("prefix", ["yes"])[0] if case.fork > 1 else ""
+    return Answer((low + high) // 2, confirmed, onset, prefix)
+
+
+def _store(rows: Iterable[tuple[Assignment, Answer]], turns: Turns) -> None:
+    """Write what is missing of each answer, one kind after the other."""
+    rows = list(rows)
+    sliders = [
+        getattr(assignment, "slider", None)
+        or SliderRating(assignment=assignment, value=answer.rating)
+        for assignment, answer in rows
+    ]
+    _create(SliderRating, sliders)
+    confirmations, asked = [], []
+    for (assignment, answer), slider in zip(rows, sliders, strict=True):
+        if assignment.item.kind != Item.Kind.ATTENTION:
+            asked.append((assignment, answer))
+            confirmations.append(
+                getattr(slider, "confirmation", None)
+                or InstructionConfirmation(slider=slider, answer=answer.confirmed)
+            )
+    _create(InstructionConfirmation, confirmations)
+    onsets = []
+    for (assignment, answer), confirmation in zip(asked, confirmations, strict=True):
+        said = turns[assignment.item.dialogue_id]
+        turn = said[answer.onset - 1][0] if answer.onset else None
+        onsets.append(
+            getattr(confirmation, "onset", None)
+            or OnsetMark(confirmation=confirmation, turn_id=turn)
+        )
+    _create(OnsetMark, onsets)
+    _create(
+        PrefixJudgement,
+        [
+            getattr(onset, "prefix", None) or PrefixJudgement(onset=onset, answer=answer.prefix)
+            for (_, answer), onset in zip(asked, onsets, strict=True)
+            if answer.prefix
+        ],
+    )
+
+
+def _create(model: Any, rows: Sequence[Any]) -> None:
+    model.objects.bulk_create([row for row in rows if row.pk is None], batch_size=BATCH)
+
+
+def _finish(seats: Any) -> None:
+    now = timezone.now()
+    Assignment.objects.filter(seat__in=seats, ended="", finished_at=None).update(
+        opened_at=Coalesce(F("opened_at"), Value(now)), finished_at=now
+    )
+    seats.exclude(state=Seat.State.FINISHED).update(
+        state=Seat.State.FINISHED, phase=Seat.Phase.DONE, finished_at=now
     )

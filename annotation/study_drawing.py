@@ -20,7 +20,7 @@ from annotation.models import (
     SliderRating,
     Study,
 )
-from annotation.seating import EnrolmentRefused
+from annotation.refusals import EnrolmentRefused
 from annotation.study_pools import StudyPool
 from annotation.study_shapes import Shape
 from benchmark.corruption import foil

@@ -173,7 +173,7 @@ def test_imagined_judges_show_the_effects_they_are_given():
     found = summarise(rows)
     means = [found["rq1"]["mean_by_type"]["WIC"][k].value for k in POSITIONS]
     assert means == sorted(means)
-    assert found["rq1"]["tau"].value > 0.5
+    assert found["rq1"]["tau"].value > 0.3
     assert found["rq2"]["true"].value > 0.8 > 0.5 > found["rq2"]["foil_on_fork"].value
     assert 0.5 < found["rq3"]["all"].detail["exact"] < 0.85
     assert found["rq4"]["all"].value > 0.8
