@@ -34,7 +34,7 @@ class GroupOrders:
     @property
     def taus(self) -> Floats:
         """Kendall's tau-b of each group; NaN where a side is constant or there is one row."""
-        scale = np.sqrt(self.untied_x) * np.sqrt(self.untied_y)
+        scale = np.sqrt(self.untied_x * self.untied_y)
         return np.divide(self.balance, scale, out=np.full(len(scale), np.nan), where=scale > 0)
 
 
@@ -68,7 +68,7 @@ def _by_sorting(x: Floats, y: Floats) -> tuple[float, float, float]:
         return 0.0, untied_x, untied_y
     tau = float(stats.kendalltau(x, y).statistic)
     # The balance is a whole number: what the root has blurred is rounded off.
-    return round(tau * float(np.sqrt(untied_x) * np.sqrt(untied_y))), untied_x, untied_y
+    return round(tau * float(np.sqrt(untied_x * untied_y))), untied_x, untied_y
 
 
 def _tied(values: Floats) -> float:

@@ -185,6 +185,7 @@ def _rq1(c: Columns) -> Iterator[tuple[str, Ratio]]:
     for k in POSITIONS:
         at = rated & fork & (c.k == k)
         yield f"rq1.mean_by_k.{k}", c.summed(at, c.rating)
+        yield f"rq1.mean_breaking.{k}", c.summed(at & _breaking(c), c.rating)
         for name in TYPES:
             yield f"rq1.mean_by_type.{name}.{k}", c.summed(at & (c.type == name), c.rating)
 
@@ -192,7 +193,7 @@ def _rq1(c: Columns) -> Iterator[tuple[str, Ratio]]:
 def _orders(c: Columns) -> Iterator[tuple[str, Ratio]]:
     """Tau-b as the mean over groups, and superiority over pairs of groups, person by person."""
     forks = np.isfinite(c.rating) & (c.type != "")
-    groups = {"rq1.tau": (forks, c.task)}
+    groups = {"rq1.tau": (forks, c.task), "rq1.tau_breaking": (forks & _breaking(c), c.task)}
     groups |= {f"rq1.tau_by_type.{t}": (forks & (c.type == t), c.person) for t in TYPES}
     people = len(c.people)
     for name, (marks, group) in groups.items():
@@ -203,9 +204,14 @@ def _orders(c: Columns) -> Iterator[tuple[str, Ratio]]:
         defined = np.isfinite(orders.taus)
         taus = np.where(defined, orders.taus, 0.0)
         yield name, (np.bincount(owners, taus, people), np.bincount(owners, defined, people))
-        if name == "rq1.tau":
+        if "type" not in name:
             wins, pairs = (np.bincount(owners, s, people) for s in (orders.wins, orders.pairs))
-            yield "rq1.superiority", (wins, pairs)
+            yield name.replace("tau", "superiority"), (wins, pairs)
+
+
+def _breaking(c: Columns) -> Marks:
+    """Forks that break the workflow; a side goal (CSC) keeps every part of it."""
+    return (c.type != "") & (c.type != "CSC")
 
 
 def _rq3(c: Columns) -> Iterator[tuple[str, Ratio]]:

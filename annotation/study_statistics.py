@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from annotation.agreement import wilson
+from annotation.group_orders import GroupOrders, group_orders
+from annotation.long_ratings import numbered
+from annotation.people_resampling import percentile_interval, person_weights
 from scoring.estimates import Estimate, undefined
-from scoring.rankings import kendall_tau_b, superiority
+from scoring.rankings import superiority
 from scoring.significance import cluster_bootstrap_ci
 
+Floats = NDArray[np.float64]
 Row = tuple[str, float, float | None]
 CONFIRMED = ("yes", "partly")
 FOLLOWED = ("yes", "mostly")
@@ -33,66 +40,113 @@ __all__ = [
 # -- RQ1 ---------------------------------------------------------------------------------------
 
 
-def tau_b_within_groups(rows: Iterable[Row], *, aggregate: str = "mean") -> Estimate:
+def annotator_of_group(group: str) -> str:
+    """The annotator of a group named "annotator|task"; a name without a bar is its own."""
+    return group.split("|", 1)[0]
+
+
+def tau_b_within_groups(
+    rows: Iterable[Row],
+    *,
+    aggregate: str = "mean",
+    resamples: int = 0,
+    seed: int = 0,
+    confidence: float = 0.95,
+    annotator_of: Callable[[str], str] = annotator_of_group,
+) -> Estimate:
     """Tau-b of rating against position within groups; rows are (group, position, rating).
 
     A group is usually one annotator on one task. "mean": plain mean of the groups' values;
     "pooled_pairs": pairs of all defined groups pooled before dividing. Groups that are constant or
-    have fewer than two rows are skipped and counted; `n` counts rows of the groups used.
+    have fewer than two rows are skipped and counted; `n` counts rows of the groups used. With
+    `resamples` a percentile interval comes along, whole annotators drawn.
     """
     if aggregate not in ("mean", "pooled_pairs"):
         raise ValueError(f"aggregate is {aggregate!r}; it must be 'mean' or 'pooled_pairs'")
-    groups = _grouped(rows)
-    found = {name: kendall_tau_b(*zip(*pairs, strict=True)) for name, pairs in groups.items()}
-    used = {name: tau.value for name, tau in found.items() if tau.value is not None}
-    detail = {"groups_used": len(used), "groups_skipped": len(groups) - len(used)}
-    if not used:
+    names, orders = _orders(rows)
+    used = np.isfinite(orders.taus) if orders else np.zeros(0, dtype=bool)
+    detail = {"groups_used": int(used.sum()), "groups_skipped": int((~used).sum())}
+    if orders is None or not used.any():
         return undefined("no_defined_group", **detail)
-    n = sum(len(groups[name]) for name in used)
+    n = int(orders.rows[used].sum())
     if aggregate == "mean":
-        return Estimate(sum(used.values()) / len(used), n=n, detail=detail)
-    return Estimate(_pooled_tau([groups[name] for name in used]), n=n, detail=detail)
+        sums = [np.where(used, orders.taus, 0.0), used.astype(float)]
+    else:
+        sums = [
+            np.where(used, side, 0.0) for side in (orders.balance, orders.untied_x, orders.untied_y)
+        ]
+    drawn = _Draws(resamples, seed, confidence)
+    people = [annotator_of(name) for name in names]
+    return _over_annotators(sums, people, used, drawn, n=n, detail=detail)
 
 
-def _grouped(rows: Iterable[Row]) -> dict[str, list[tuple[float, float]]]:
-    groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for group, position, rating in rows:
-        if rating is not None:
-            groups[group].append((float(position), float(rating)))
-    return dict(groups)
-
-
-def _pooled_tau(groups: list[list[tuple[float, float]]]) -> float:
-    balance = untied_x = untied_y = 0
-    for pairs in groups:
-        for i, (x, y) in enumerate(pairs):
-            for u, v in pairs[:i]:
-                side_x, side_y = _sign(x - u), _sign(y - v)
-                balance += side_x * side_y
-                untied_x += side_x != 0
-                untied_y += side_y != 0
-    return balance / (untied_x * untied_y) ** 0.5
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
-
-
-def superiority_within_groups(rows: Iterable[Row]) -> Estimate:
+def superiority_within_groups(
+    rows: Iterable[Row],
+    *,
+    resamples: int = 0,
+    seed: int = 0,
+    confidence: float = 0.95,
+    annotator_of: Callable[[str], str] = annotator_of_group,
+) -> Estimate:
     """Over pairs of a group with different positions: share where the later is rated higher.
 
     Ties count a half, so a constant group counts (unlike for tau-b). `n` and `pairs` count pairs.
+    With `resamples` a percentile interval comes along, whole annotators drawn.
     """
-    wins, pairs = 0.0, 0
-    for group in _grouped(rows).values():
-        for i, (x, y) in enumerate(group):
-            for u, v in group[:i]:
-                if x != u:
-                    pairs += 1
-                    wins += (_sign(x - u) * _sign(y - v) + 1) / 2
-    if not pairs:
+    names, orders = _orders(rows)
+    pairs = int(orders.pairs.sum()) if orders else 0
+    if orders is None or not pairs:
         return undefined("no_pairs", pairs=0)
-    return Estimate(wins / pairs, n=pairs, detail={"pairs": pairs})
+    people = [annotator_of(name) for name in names]
+    drawn = _Draws(resamples, seed, confidence)
+    sums = [orders.wins, orders.pairs]
+    detail = {"pairs": pairs}
+    return _over_annotators(sums, people, orders.pairs > 0, drawn, n=pairs, detail=detail)
+
+
+def _orders(rows: Iterable[Row]) -> tuple[tuple[str, ...], GroupOrders | None]:
+    given = [row for row in rows if row[2] is not None]
+    if not given:
+        return (), None
+    groups, names = numbered([row[0] for row in given])
+    x, y = (np.array([row[side] for row in given], dtype=np.float64) for side in (1, 2))
+    return tuple(map(str, names)), group_orders(groups, x, y)
+
+
+class _Draws(NamedTuple):
+    resamples: int
+    seed: int
+    confidence: float
+
+
+def _over_annotators(
+    sums: Sequence[Floats],
+    people: Sequence[str],
+    kept: NDArray[np.bool_],
+    draws: _Draws,
+    *,
+    n: int,
+    detail: Mapping[str, Any],
+) -> Estimate:
+    """sums[0] / sums[1] (with three sums: / root of sums[1] sums[2]) of groups, annotators drawn.
+
+    Only annotators with a group in `kept` are drawn.
+    """
+    owners, names = numbered([who for who, keep in zip(people, kept, strict=True) if keep])
+    by_person = [np.bincount(owners, side[kept], len(names)) for side in sums]
+    value = float(_quotient([side.sum() for side in by_person]))
+    if not draws.resamples:
+        return Estimate(value, n=n, detail=detail)
+    if len(names) < 2:
+        return Estimate(value, "fewer_than_two_clusters", n=n, detail=detail)
+    weights = person_weights(len(names), resamples=draws.resamples, seed=draws.seed)
+    values = _quotient([weights @ side for side in by_person])
+    ci, _ = percentile_interval(values, draws.confidence)
+    return Estimate(value, n=n, ci=ci, detail={**detail, "clusters": len(names)})
+
+
+def _quotient(sums: Sequence[Any]) -> Any:
+    return sums[0] / (sums[1] if len(sums) == 2 else np.sqrt(sums[1] * sums[2]))
 
 
 def mean_rating_by_position(
@@ -143,8 +197,9 @@ def onset_agreement(annotated: Sequence[int | None], truth: Sequence[int | None]
     """How near the marked onsets lie to the fork points, in assistant turns.
 
     Only answered onsets count. `value` is the share within one turn, early and late alike;
-    `exact`, `within_1` and `at_or_after` are shares, `*_ci` their Wilson intervals, `histogram`
-    counts absolute differences (keys are text).
+    `exact`, `within_1`, `before`, `at_or_after` are shares, `*_ci` their Wilson intervals.
+    `histogram` counts absolute differences, `offsets` signed ones (marked minus fork; keys are
+    text); `mean_offset` and `median_offset` sum these up.
     """
     differences = [
         marked - fork
@@ -152,18 +207,32 @@ def onset_agreement(annotated: Sequence[int | None], truth: Sequence[int | None]
         if marked is not None and fork is not None
     ]
     if not differences:
-        nothing = dict.fromkeys(("exact", "within_1", "at_or_after"))
-        return undefined("no_observations", histogram={}, **nothing)
+        shares = ("exact", "within_1", "before", "at_or_after", "mean_offset", "median_offset")
+        return undefined("no_observations", histogram={}, offsets={}, **dict.fromkeys(shares))
+    detail = _onset_shares(differences) | {
+        "histogram": _counted(abs(d) for d in differences),
+        "offsets": _counted(differences),
+        "mean_offset": sum(differences) / len(differences),
+        "median_offset": float(np.median(differences)),
+    }
+    low, high = detail["within_1_ci"]
+    return Estimate(detail["within_1"], n=len(differences), ci=(low, high), detail=detail)
+
+
+def _onset_shares(differences: Sequence[int]) -> dict[str, Any]:
     tests: Mapping[str, Callable[[int], bool]] = {
         "exact": lambda d: d == 0,
         "within_1": lambda d: abs(d) <= 1,
+        "before": lambda d: d < 0,
         "at_or_after": lambda d: d >= 0,
     }
     detail: dict[str, Any] = {}
     for name, test in tests.items():
         found = wilson(sum(test(d) for d in differences), len(differences))
         detail[name], detail[f"{name}_ci"] = found.value, list(found.ci or ())
-    counts = Counter(abs(d) for d in differences)
-    detail["histogram"] = {str(away): counts[away] for away in sorted(counts)}
-    found = wilson(sum(abs(d) <= 1 for d in differences), len(differences))
-    return Estimate(found.value, n=len(differences), ci=found.ci, detail=detail)
+    return detail
+
+
+def _counted(differences: Iterable[int]) -> dict[str, int]:
+    counts = Counter(differences)
+    return {str(away): counts[away] for away in sorted(counts)}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.agreement import wilson
 from annotation.label_agreement import (
     kappa_per_label,
     label_set_agreement,
@@ -21,7 +26,7 @@ from annotation.study_statistics import (
     superiority_within_groups,
     tau_b_within_groups,
 )
-from scoring.rankings import roc_auc
+from scoring.rankings import kendall_tau_b, roc_auc
 
 RISING = [("a|t", 1, 10), ("a|t", 2, 20), ("a|t", 3, 40), ("a|t", 4, 60)]
 rows = st.lists(
@@ -99,6 +104,73 @@ def test_onsets_early_and_late_count_alike():
     assert found.detail["at_or_after"] == 0.5
     assert found.detail["histogram"] == {"0": 1, "1": 2, "2": 1}
     assert found.ci == tuple(found.detail["within_1_ci"])
+
+
+def test_onsets_keep_their_sign():
+    found = onset_agreement([3, 4, 5, 2, None], [4, 4, 4, 4, 4]).detail
+    assert found["offsets"] == {"-2": 1, "-1": 1, "0": 1, "1": 1}
+    assert (found["before"], found["mean_offset"], found["median_offset"]) == (0.5, -0.5, -0.5)
+    assert found["before_ci"] == list(wilson(2, 4).ci)
+
+
+def plain_interval(statistic, given_rows, seed, resamples):
+    """Whole annotators drawn in a plain loop; one drawn twice is two people."""
+    by_person = defaultdict(list)
+    for group, k, rating in given_rows:
+        by_person[group.split("|")[0]].append((group, k, rating))
+    names = sorted(by_person)
+    rng, values = np.random.default_rng(seed), []
+    for _ in range(resamples):
+        draw = rng.integers(0, len(names), len(names))
+        sample = [
+            (f"{copy}.{group}", k, rating)
+            for copy, who in enumerate(draw)
+            for group, k, rating in by_person[names[who]]
+        ]
+        values.append(statistic(sample).value)
+    return tuple(np.quantile(values, [0.025, 0.975]))
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        tau_b_within_groups,
+        partial(tau_b_within_groups, aggregate="pooled_pairs"),
+        superiority_within_groups,
+    ],
+)
+def test_the_interval_draws_whole_annotators_as_a_plain_loop_does(statistic):
+    rng = np.random.default_rng(0)
+    given_rows = [
+        (f"p{who}|t{task}", k, int(10 * k + rng.integers(0, 40)))
+        for who in range(7)
+        for task in range(2)
+        for k in (1, 2, 3, 4)
+    ]
+    found = statistic(given_rows, resamples=60, seed=4)
+    expected = plain_interval(statistic, given_rows, 4, 60)
+    assert found.ci == pytest.approx(expected, abs=1e-12)
+    assert found.value == statistic(given_rows).value
+    assert statistic(given_rows).ci is None
+    assert found.detail["clusters"] == 7
+
+
+def test_one_annotator_has_no_interval():
+    found = tau_b_within_groups(RISING, resamples=20)
+    assert (found.value, found.ci, found.reason) == (1.0, None, "fewer_than_two_clusters")
+    assert superiority_within_groups(RISING, resamples=20).reason == "fewer_than_two_clusters"
+
+
+@given(rows)
+def test_tau_of_all_groups_is_the_mean_of_the_taus_of_each(given_rows):
+    values = []
+    for name in "ab":
+        pairs = [(k, rating) for group, k, rating in given_rows if group == name]
+        tau = kendall_tau_b(*zip(*pairs, strict=True)).value if pairs else None
+        values += [] if tau is None else [tau]
+    found = tau_b_within_groups(given_rows)
+    assert found.value == (pytest.approx(sum(values) / len(values)) if values else None)
+    assert found.detail["groups_used"] == len(values)
 
 
 def test_no_marked_onset_is_undefined():
