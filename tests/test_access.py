@@ -21,6 +21,7 @@ OPEN_TO_ANNOTATORS = {
     "profile",
     "login",
     "logout",
+    "set_language",
     "annotation:guidelines",
     "annotation:item",
     "annotation:rate",
@@ -29,7 +30,7 @@ OPEN_TO_ANNOTATORS = {
     "annotation:skip",
 }
 POST_ONLY = {"scoring:cancel-run", "scoring:continue-run"}
-OPEN_TO_ALL = {"login", "healthz", "admin:login"}
+OPEN_TO_ALL = {"login", "healthz", "admin:login", "set_language"}
 
 
 def named(patterns=None, prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:
