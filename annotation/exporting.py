@@ -38,11 +38,12 @@ from benchmark.releasing import code_version
 
 log = logging.getLogger(__name__)
 
-FORMATS: Mapping[str, tuple[str, str, Callable[[Path], Writer]]] = {
-    "csv": ("CSV, one line per question", "answers.csv", LongCsv),
-    "jsonl": ("JSON lines, one per judgement", "answers.jsonl", JsonLines),
-    "parquet": ("Parquet, one row per judgement", "answers.parquet", ParquetFile),
-    "label-studio": ("JSON in the shape of Label Studio", "tasks.json", JsonArray),
+# Name of the format -> the file it makes, and what writes it.
+FORMATS: Mapping[str, tuple[str, Callable[[Path], Writer]]] = {
+    "csv": ("answers.csv", LongCsv),
+    "jsonl": ("answers.jsonl", JsonLines),
+    "parquet": ("answers.parquet", ParquetFile),
+    "label-studio": ("tasks.json", JsonArray),
 }
 MANIFEST, HISTORY, QUESTIONNAIRE = "manifest.json", "history.jsonl", "questionnaire.jsonl"
 AT_ONCE_ROWS = 5_000
@@ -187,7 +188,7 @@ def _write_and_finish(export: Export, lease: _Lease) -> None:
     manifest = write_folder(
         export.study, export.format, Filter.of(export.parameters), out, progress=lease.progress
     )
-    name = FORMATS[export.format][1]
+    name = FORMATS[export.format][0]
     main = manifest["files"][name]
     lease.finish(
         state=Export.State.DONE,
@@ -230,7 +231,7 @@ def _written(
 ) -> dict[str, Any]:
     assignments = export_rows.chosen(study, only)
     counts = export_rows.status_counts(assignments)
-    _, name, writer = FORMATS[format]
+    name, writer = FORMATS[format]
     items = export_rows.item_keys(assignments)
     if format == "label-studio":
         batches: Iterable[list[Row]] = export_items.label_studio_tasks(study, only, items)
