@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation.views import items, studies
+from annotation.views import exports, items, studies
 
 app_name = "annotation"
 urlpatterns = [
@@ -12,4 +12,7 @@ urlpatterns = [
     path("help/", items.guidelines, name="guidelines"),
     path("studies/", studies.index, name="studies"),
     path("studies/<slug>/report/", studies.report, name="report"),
+    path("studies/<slug>/exports/", exports.index, name="exports"),
+    path("studies/<slug>/exports/<int:pk>/delete/", exports.delete, name="export-delete"),
+    path("studies/<slug>/exports/<int:pk>/<name>", exports.download, name="export-file"),
 ]
