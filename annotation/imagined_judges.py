@@ -7,8 +7,9 @@ early forks get low ratings, the true instruction is mostly confirmed, foils mos
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,10 +26,11 @@ class Strength:
     nearer to its workflow, and its mean runs in a line from `side_goal_1` to `side_goal_4`.
     `spread` is the standard deviation of a rating, `person` that of a judge's own leaning. Rates
     are probabilities: `exact`, `near` and `at_or_after` say how often a marked onset is the fork
-    turn, at most one assistant turn away, and not before it.
+    turn, at most one assistant turn away, and not before it. `alike` is how often a judge's choice
+    is the one the item suggests to everybody, rather than their own.
 
-    The defaults are what DialFork reports of people (human study, RQ1 to RQ4); `spread` and
-    `person` are chosen so that tau-b and alpha of the ratings come out near those of that study.
+    The defaults are what DialFork reports of people (human study, RQ1 to RQ4); `spread`, `person`
+    and `alike` are chosen so that tau-b and the agreement come out near those of that study.
     """
 
     mean_1: float = 14
@@ -47,6 +49,7 @@ class Strength:
     near: float = 0.77
     at_or_after: float = 0.96
     followed: float = 0.95
+    alike: float = 0.8
 
     def __post_init__(self) -> None:
         for name in (f.name for f in fields(self)):
@@ -114,13 +117,17 @@ def beta_of(mean: ArrayLike, spread: float) -> tuple[NDArray, NDArray]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What there is to judge; `fork` and `assistant_turns` count assistant turns from 1."""
+    """What there is to judge; `fork` and `assistant_turns` count assistant turns from 1.
+
+    `name` is the same for all judges of an item; without it they have nothing in common.
+    """
 
     type: str
     k: int
     is_foil: bool
     fork: int
     assistant_turns: Sequence[int] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +158,7 @@ class Judge:
             rating=self._rate(case),
             confirmed=confirmed,
             onset=None if confirmed == "no" else self._onset(case),
-            prefix=self._prefix() if case.fork > 1 else "",
+            prefix=self._prefix(case) if case.fork > 1 else "",
         )
 
     def _rate(self, case: Case) -> int:
@@ -160,18 +167,34 @@ class Judge:
         return round(100 * self.rng.betavariate(a, b))
 
     def _confirm(self, case: Case) -> str:
-        if self.rng.random() >= self.strength.chance(case.type, case.is_foil):
+        if self._draw(case, "confirmed") >= self.strength.chance(case.type, case.is_foil):
             return "no"
-        return "partly" if self.rng.random() < PARTLY_OF_CONFIRMED else "yes"
+        return "partly" if self._draw(case, "partly") < PARTLY_OF_CONFIRMED else "yes"
 
     def _onset(self, case: Case) -> int:
+        place, last = self._draw(case, "onset"), len(case.assistant_turns)
         if not case.type or case.is_foil:
-            return self.rng.choice(case.assistant_turns)
+            return case.assistant_turns[int(place * last)]
         offsets = self.strength.offsets()
-        (away,) = self.rng.choices(list(offsets), list(offsets.values()))
-        return min(len(case.assistant_turns), max(1, case.fork + away))
+        (away,) = [
+            away
+            for away, (low, high) in zip(offsets, _steps(offsets.values()), strict=True)
+            if low <= place < high
+        ]
+        return min(last, max(1, case.fork + away))
 
-    def _prefix(self) -> str:
-        if self.rng.random() >= self.strength.followed:
+    def _prefix(self, case: Case) -> str:
+        if self._draw(case, "followed") >= self.strength.followed:
             return "no"
-        return "mostly" if self.rng.random() < MOSTLY_OF_FOLLOWED else "yes"
+        return "mostly" if self._draw(case, "mostly") < MOSTLY_OF_FOLLOWED else "yes"
+
+    def _draw(self, case: Case, what: str) -> float:
+        """A number from 0 to 1: this judge's own, or the one that all judges of the item share."""
+        own, alike = self.rng.random(), self.rng.random() < self.strength.alike
+        return random.Random(f"{case.name} {what}").random() if alike and case.name else own
+
+
+def _steps(chances: Iterable[float]) -> list[tuple[float, float]]:
+    """From where to where each of the chances, laid end to end, reaches; the last to the end."""
+    ends = list(accumulate(chances))
+    return list(zip([0.0, *ends[:-1]], [*ends[:-1], 2.0], strict=True))

@@ -55,7 +55,7 @@ def simulate_study(
         name = f"{study.seed if seed is None else seed} {number}"
         judge = judges.setdefault(number, Judge(name, strength or Strength()))
         said = turns.get(assignment.item.dialogue_id, ())
-        case = _case(assignment.item, forks.get(assignment.item.dialogue_id), len(said))
+        case = _case(study, assignment.item, forks.get(assignment.item.dialogue_id), len(said))
         # Drawn for finished items too: the later ones then do not depend on where a run stopped.
         answer = _answer(judge, assignment.item, case, said)
         if not assignment.finished_at:
@@ -86,13 +86,14 @@ def _forks(study: Study) -> dict[int, Fork]:
     }
 
 
-def _case(item: Item, fork: Fork | None, n_said: int) -> Case:
+def _case(study: Study, item: Item, fork: Fork | None, n_said: int) -> Case:
     return Case(
         type=fork.type if fork else "",
         k=fork.k if fork else 0,
         is_foil=item.is_foil,
         fork=fork.fork_assistant_turn if fork else 0,
         assistant_turns=range(1, n_said + 1),
+        name=f"{study.seed} {item.dialogue.external_id} {item.is_foil}",
     )
 
 

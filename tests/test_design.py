@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
@@ -119,3 +120,77 @@ def test_too_few_sources_are_refused_with_what_is_missing():
 def test_numbers_out_of_range_are_refused(wrong, word):
     with pytest.raises(DesignError, match=word):
         draw(POOL, seed=0, **wrong)
+
+
+@given(
+    types=st.sets(st.sampled_from(TYPES), min_size=1),
+    positions=st.sets(st.sampled_from(POSITIONS), min_size=1),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=25, deadline=None)
+def test_chosen_types_and_positions_are_balanced_as_well(types, positions, seed):
+    """Over types x positions forks each cell comes once, and a block has every position."""
+    n_cells = len(types) * len(positions)
+    plan = draw(
+        POOL,
+        n_seats=2,
+        seed=seed,
+        forks_per_seat=n_cells,
+        types=sorted(types),
+        positions=sorted(positions),
+    )
+    for seat in plan.seats:
+        cells = Counter((u.type, u.k) for u in units_of(seat) if u.type)
+        assert cells == Counter({(t, k): 1 for t in types for k in positions})
+        by_workflow = Counter(u.workflow for u in units_of(seat) if u.type)
+        assert all(n % len(positions) == 0 for n in by_workflow.values())
+
+
+@given(share=st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.75, 1.0]), seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_the_asked_share_of_a_persons_forks_shows_a_foil(share, seed):
+    plan = draw(POOL, n_seats=6, seed=seed, foil_share=share, overlap=0)
+    for seat in plan.seats:
+        foils = sum(item.is_foil for item in seat if BY_KEY[item.key].type)
+        assert abs(foils - 16 * share) <= 1
+        assert all(item.is_foil for item in seat if not BY_KEY[item.key].type)
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10, deadline=None)
+def test_workflows_are_used_equally_often(seed):
+    plan = draw(POOL, n_seats=10, seed=seed, conformant_per_seat=0)
+    uses = Counter(u.workflow for seat in plan.seats for u in units_of(seat))
+    assert max(uses.values()) - min(uses.values()) <= 4
+
+
+@given(n_seats=st.integers(2, 12), overlap=st.sampled_from([0.0, 0.15, 0.3]), seed=st.integers())
+@settings(max_examples=25, deadline=None)
+def test_nobody_judges_an_item_or_a_source_twice_whatever_the_overlap(n_seats, overlap, seed):
+    for seat in draw(POOL, n_seats=n_seats, seed=abs(seed), overlap=overlap).seats:
+        assert len(set(seat)) == len(seat)
+        sources = [u.source for u in units_of(seat)]
+        assert len(sources) == len(set(sources))
+
+
+def test_a_hundred_seats_over_thirty_thousand_forks_are_drawn_in_seconds():
+    many = pool(workflows=24, sources=89)
+    assert sum(bool(unit.type) for unit in many) > 34_000
+    begin = time.perf_counter()
+    plan = draw(many, n_seats=100, seed=1)
+    assert time.perf_counter() - begin < 4
+    assert sum(map(len, plan.seats)) == 1800
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"foil_share": -0.1}, "share of foils is -0.1"),
+        ({"types": ("WIC", "X")}, "types must be some of WIC, SSPC, GR, CSC"),
+        ({"types": ()}, "types must be"),
+        ({"positions": (5,)}, "positions must be some of 1, 2, 3 and 4"),
+    ],
+)
+def test_unknown_conditions_are_refused(wrong, word):
+    with pytest.raises(DesignError, match=word):
+        draw(POOL, n_seats=1, seed=0, **wrong)
