@@ -46,7 +46,7 @@ def test_an_unknown_area_is_refused_with_the_areas_there_are():
 
 
 def test_every_area_is_known_to_the_command():
-    assert {"distances", "encoding", "flow", "scoring"} == set(benchmarks.AREAS)
+    assert {"annotation", "distances", "encoding", "flow", "scoring"} == set(benchmarks.AREAS)
 
 
 def test_a_case_with_a_peer_is_judged_by_the_ratio_and_one_without_by_its_limit():

@@ -1,0 +1,1 @@
+"""Speed of the agreement statistics beside plain forms; see `manage.py benchmarks annotation`."""
