@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-from annotation.agreement import cohen_kappa, gwet_ac, krippendorff_alpha, ratings_of, raw_agreement
+import numpy as np
+
+from annotation.agreement_summary import agreement
 from annotation.design import POSITIONS, TYPES
+from annotation.judgement_rows import CONFORMANT, Judgement
 from annotation.study_statistics import (
     confirmation_rate,
     mean_rating_by_position,
@@ -25,33 +26,13 @@ from annotation.study_statistics import (
 )
 from scoring.estimates import Estimate, undefined
 from scoring.rankings import kendall_tau_b
-from scoring.resampling import bootstrap_ci, cluster_bootstrap_ci
+from scoring.resampling import cluster_bootstrap_ci
 
-CONFIRMATIONS = ("yes", "partly", "no")
-PREFIXES = ("yes", "mostly", "no")
-CONFORMANT = "conformant"
+__all__ = ["Judgement", "as_json", "rating_order", "recognition", "summarise"]
 RESAMPLES = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One assignment as far as it was answered; None where there is no answer.
-
-    `type` is "" and `k` and `fork` are 0 for a conformant dialogue. `fork` and `onset` count
-    assistant turns from 1.
-    """
-
-    person: str
-    item: str
-    workflow: str
-    is_foil: bool
-    type: str = ""
-    k: int = 0
-    fork: int = 0
-    rating: int | None = None
-    confirmed: str | None = None
-    onset: int | None = None
-    prefix: str | None = None
+# The types that break the workflow. A side goal (CSC) keeps every part of it.
+BREAKING = ("WIC", "SSPC", "GR")
+Rows = Sequence[tuple[str, int, int | None]]
 
 
 def summarise(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, Any]:
@@ -68,45 +49,52 @@ def summarise(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, An
 def rating_order(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, Any]:
     """RQ1: mean blind rating per type and k; tau-b and superiority of rating against k.
 
-    "all" groups by person and workflow, within which positions are compared; a type alone has one
-    fork per position and person, so it groups by person.
+    Over all types, and over those that break the workflow ("breaking"), positions are compared
+    within a person and a workflow; a type alone has one fork per position and person, so it groups
+    by person.
     """
     forks = [j for j in judgements if j.type]
-    rated = [(j.person, j.k if j.type else CONFORMANT, j.rating) for j in judgements]
-    by_task = [(f"{j.person} {j.workflow}", j.k, j.rating) for j in forks]
-    by_person = {t: [(j.person, j.k, j.rating) for j in forks if j.type == t] for t in TYPES}
-    means = mean_rating_by_position(rated, seed=seed, resamples=RESAMPLES)
-    nothing = undefined("no_observations")
+    breaking = [j for j in forks if j.type in BREAKING]
+    conformant = [(j.person, CONFORMANT, j.rating) for j in judgements if not j.type]
+    by_person = {t: _by_position(j for j in forks if j.type == t) for t in TYPES}
+    anchor = mean_rating_by_position(conformant, seed=seed, resamples=RESAMPLES)
     return {
-        "mean_by_k": {k: means.get(k, nothing) for k in POSITIONS},
-        "conformant": means.get(CONFORMANT, nothing),
+        "mean_by_k": _means(_by_position(forks), seed),
+        "mean_breaking": _means(_by_position(breaking), seed),
+        "conformant": anchor.get(CONFORMANT, undefined("no_observations")),
         "mean_by_type": {t: _means(by_person[t], seed) for t in TYPES},
-        "tau": _tau(by_task, seed, person_of=lambda group: group.split(" ")[0]),
+        "tau": _tau(_by_task(forks), seed, person_of=_person),
+        "tau_breaking": _tau(_by_task(breaking), seed, person_of=_person),
         "tau_by_type": {t: _tau(by_person[t], seed) for t in TYPES},
-        "superiority": _superiority(by_task, seed),
+        "superiority": _superiority(_by_task(forks), seed),
+        "superiority_breaking": _superiority(_by_task(breaking), seed),
     }
 
 
-def _means(rows: Sequence[tuple[str, int, int | None]], seed: int) -> dict[int, Estimate]:
+def _by_position(judgements: Iterable[Judgement]) -> Rows:
+    return [(j.person, j.k, j.rating) for j in judgements]
+
+
+def _by_task(judgements: Iterable[Judgement]) -> Rows:
+    return [(f"{j.person} {j.workflow}", j.k, j.rating) for j in judgements]
+
+
+def _person(group: str) -> str:
+    return group.split(" ")[0]
+
+
+def _means(rows: Rows, seed: int) -> dict[int, Estimate]:
     found = mean_rating_by_position(rows, seed=seed, resamples=RESAMPLES)
     return {k: found.get(k, undefined("no_observations")) for k in POSITIONS}
 
 
-def _tau(
-    rows: Sequence[tuple[str, int, int | None]],
-    seed: int,
-    person_of: Callable[[str], str] = str,
-) -> Estimate:
+def _tau(rows: Rows, seed: int, person_of: Callable[[str], str] = str) -> Estimate:
     """Mean tau-b of the groups, with an interval over people."""
     found = tau_b_within_groups(rows)
-    if found.value is None:
+    if found.value is None or found.ci:
         return found
-    groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for group, k, rating in rows:
-        if rating is not None:
-            groups[group].append((k, rating))
     taus: dict[str, list[float]] = defaultdict(list)
-    for group, pairs in groups.items():
+    for group, pairs in _grouped(rows).items():
         tau = kendall_tau_b(*zip(*pairs, strict=True)).value
         if tau is not None:
             taus[person_of(group)].append(tau)
@@ -115,21 +103,32 @@ def _tau(
     return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
 
 
-def _superiority(rows: Sequence[tuple[str, int, int | None]], seed: int) -> Estimate:
+def _superiority(rows: Rows, seed: int) -> Estimate:
     """Share of pairs in which the later fork is rated higher, with an interval over people."""
     found = superiority_within_groups(rows)
+    if found.value is None or found.ci:
+        return found
+    wins: dict[str, list[float]] = defaultdict(list)
+    for group, pairs in _grouped(rows).items():
+        wins[_person(group)] += _wins(pairs)
+    interval = cluster_bootstrap_ci(wins, seed=seed, resamples=RESAMPLES)
+    reason = "" if interval.ci else interval.reason
+    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+
+
+def _wins(pairs: Sequence[tuple[int, int]]) -> list[float]:
+    """Per two positions of a group: 1 where the later is rated higher, a half where they tie."""
+    k, rating = np.array(pairs, dtype=np.float64).T
+    later, earlier = np.nonzero(k[:, None] > k[None, :])
+    return ((np.sign(rating[later] - rating[earlier]) + 1) / 2).tolist()
+
+
+def _grouped(rows: Rows) -> dict[str, list[tuple[int, int]]]:
     groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for group, k, rating in rows:
         if rating is not None:
             groups[group].append((k, rating))
-    wins: dict[str, list[float]] = defaultdict(list)
-    for group, rated in groups.items():
-        for (k, first), (other, second) in combinations(sorted(rated), 2):
-            if k != other:
-                wins[group.split(" ")[0]].append((second > first) + (second == first) / 2)
-    interval = cluster_bootstrap_ci(wins, seed=seed, resamples=RESAMPLES)
-    reason = found.reason or ("" if interval.ci else interval.reason)
-    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+    return groups
 
 
 def recognition(judgements: Iterable[Judgement]) -> dict[str, Any]:
@@ -169,99 +168,6 @@ def prefixes(judgements: Iterable[Judgement]) -> dict[str, Any]:
         "all": prefix_rate(j.prefix for j in rows),
         "by_k": {k: prefix_rate(j.prefix for j in rows if j.k == k) for k in POSITIONS if k > 1},
     }
-
-
-def agreement(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, Any]:
-    """How far judges of the same item agree, per question, over items with two judges or more.
-
-    Categories are the declared answers. The onset is counted in assistant turns, among those who
-    chose one; ratings and onsets are numbers and have no kappa.
-    """
-    return {
-        "rating": _numbers(judgements, lambda j: j.rating, seed),
-        "confirmation": _words(judgements, lambda j: j.confirmed, CONFIRMATIONS, seed),
-        "onset": _numbers(judgements, lambda j: j.onset, seed),
-        "prefix": _words(judgements, lambda j: j.prefix, PREFIXES, seed),
-    }
-
-
-def _records(
-    judgements: Iterable[Judgement], answer: Callable[[Judgement], Any]
-) -> list[tuple[str, str, Any]]:
-    return [(j.person, j.item, answer(j)) for j in judgements if answer(j) is not None]
-
-
-def _raw(records: Sequence[tuple[str, str, Any]], seed: int) -> Estimate:
-    """Mean share of agreeing pairs per item, with a bootstrap interval over items."""
-    found = raw_agreement(ratings_of(records))
-    by_item: dict[str, list[Any]] = defaultdict(list)
-    for _, item, label in records:
-        by_item[item].append(label)
-    shares = []
-    for labels in by_item.values():
-        same = [a == b for a, b in combinations(labels, 2)]
-        if same:
-            shares.append(sum(same) / len(same))
-    interval = bootstrap_ci(shares, seed=seed, resamples=RESAMPLES)
-    reason = found.reason or ("" if interval.ci else interval.reason)
-    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
-
-
-def _numbers(
-    judgements: Sequence[Judgement], answer: Callable[[Judgement], Any], seed: int
-) -> dict[str, Any]:
-    records = _records(judgements, answer)
-    ratings = ratings_of(records)
-    return {
-        "raw": _raw(records, seed),
-        "alpha": krippendorff_alpha(ratings, level="interval", resamples=RESAMPLES, seed=seed),
-    }
-
-
-def _words(
-    judgements: Sequence[Judgement],
-    answer: Callable[[Judgement], Any],
-    categories: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
-    records = _records(judgements, answer)
-    ratings = ratings_of(records)
-    alpha = krippendorff_alpha(
-        ratings, level="nominal", categories=categories, resamples=RESAMPLES, seed=seed
-    )
-    return {
-        "raw": _raw(records, seed),
-        "ac1": gwet_ac(ratings, categories=categories),
-        "alpha": alpha,
-        **_kappas(records, categories),
-    }
-
-
-def _kappas(records: Sequence[tuple[str, str, Any]], categories: Sequence[str]) -> dict[str, Any]:
-    """Cohen's kappa of each two people who share items, and the mean of the defined ones."""
-    given: dict[str, dict[str, Any]] = defaultdict(dict)
-    for person, item, label in records:
-        given[person][item] = label
-    pairs = []
-    for one, other in combinations(sorted(given), 2):
-        shared = sorted(given[one].keys() & given[other].keys())
-        if shared:
-            first, second = ([given[p][item] for item in shared] for p in (one, other))
-            pairs.append((one, other, cohen_kappa(first, second, categories=categories)))
-    return {"kappa": _mean_kappa(pairs), "kappa_by_pair": pairs}
-
-
-def _mean_kappa(pairs: Sequence[tuple[str, str, Estimate]]) -> Estimate:
-    """Mean over pairs weighted by their shared items; undefined pairs are counted."""
-    defined = [k for _, _, k in pairs if k.value is not None]
-    detail = {"pairs": len(pairs), "pairs_undefined": len(pairs) - len(defined)}
-    if not pairs:
-        return undefined("no_pairable_values", **detail)
-    if not defined:
-        return undefined("no_defined_pair", n=sum(k.n for _, _, k in pairs), **detail)
-    n = sum(k.n for k in defined)
-    value = sum(k.n * (k.value or 0.0) for k in defined) / n
-    return Estimate(value, n=n, detail=detail)
 
 
 def as_json(value: Any) -> Any:

@@ -1,143 +1,224 @@
-"""The four pictures of a study report as coordinates; a template draws them.
+"""The figures of a study report: one per research question, and ratings by type.
 
-Each chart is a dictionary of marks in a box of 340 by 280 units. A figure without a value has no
-mark, and the table below the charts says why.
+Bars and marks are drawn by plotly from plain dictionaries (see `scoring.charts`). A figure without
+a value has no mark; a question without any value has no figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from annotation.design import TYPES
+from annotation.rating_charts import rating_bars, rating_lines
+from annotation.report_marks import margin_note, marks, note, percent_text
+from scoring.charts import INKS, SHAPES, Figure, axis, layout
+
 Stats = Mapping[str, Any]
-LEFT, RIGHT, TOP, BOTTOM = 30.0, 258.0, 30.0, 240.0
-TYPES = ("WIC", "SSPC", "GR", "CSC")
-POSITIONS = ("1", "2", "3", "4")
-STEP, SIDE = 56.0, 7.0
+FURTHEST = 5
+SHARE_COLUMNS = ("instruction", "confirmed", "of", "share", "low", "high")
 
 
-def charts(statistics: Stats) -> dict[str, Any]:
-    """All four charts of one group of judges, from the JSON form of its statistics."""
-    return {
-        "ratings": ratings(statistics["rq1"]),
-        "shares": shares(statistics["rq2"]),
-        "onsets": onsets(statistics["rq3"]),
-        "prefixes": prefixes(statistics["rq4"]),
-    }
+def figures(statistics: Stats, prefix: str) -> list[Figure]:
+    """The figures that have something to show; their names begin with `prefix`."""
+    drawn: Sequence[tuple[Callable[[Stats], Figure | None], str]] = (
+        (rating_bars, "rq1"),
+        (recognised, "rq2"),
+        (onsets, "rq3"),
+        (before_the_fork, "rq4"),
+        (rating_lines, "rq1"),
+    )
+    found = [draw(statistics[part]) for draw, part in drawn]
+    return [_named(figure, prefix) for figure in found if figure]
 
 
-def ratings(rq1: Stats) -> dict[str, Any]:
-    """Mean rating by k, one line per type, with intervals; the conformant mean as a level."""
-    series = []
-    for place, type_ in enumerate(TYPES):
-        points = [
-            _point(LEFT + 6 + SIDE * place + STEP * index, rq1["mean_by_type"][type_][k])
-            for index, k in enumerate(POSITIONS)
-        ]
-        drawn = [p for p in points if p]
-        path = " ".join(f"{'M' if i == 0 else 'L'}{p['x']} {p['y']}" for i, p in enumerate(drawn))
-        series.append({"type": type_, "points": drawn, "path": path, "label_y": None})
-    level = _point(RIGHT, rq1["conformant"])
-    _spread_labels(series, below=level["y"] + 32 if level else TOP)
-    return {
-        "series": series,
-        "ticks": [{"value": v, "y": _y(v)} for v in (0, 25, 50, 75, 100)],
-        "positions": [{"k": k, "x": _round(LEFT + 16 + STEP * i)} for i, k in enumerate(POSITIONS)],
-        "conformant": level,
-    }
+def _named(figure: Figure, prefix: str) -> Figure:
+    return Figure(
+        name=f"{prefix}-{figure.name}",
+        heading=figure.heading,
+        note=figure.note,
+        label=figure.label,
+        drawing=figure.drawing,
+        columns=figure.columns,
+        rows=figure.rows,
+    )
 
 
-def shares(rq2: Stats) -> list[dict[str, Any]]:
-    """Share confirmed with its Wilson interval: true instruction per type, then the foils."""
+# -- RQ2 ---------------------------------------------------------------------------------------
+
+
+def recognised(rq2: Stats) -> Figure | None:
+    """Share confirmed with Wilson's interval: the true instruction per type, then the foils."""
     rows = [(t, t, rq2["true_by_type"][t]) for t in TYPES]
-    rows += [
-        ("", "foil, on a fork", rq2["foil_on_fork"]),
-        ("", "foil, conformant", rq2["foil_on_conformant"]),
-    ]
-    found = []
-    for place, (type_, label, share) in enumerate(rows):
-        y = 36 + 34 * place + (12 if place > 3 else 0)
-        row = {"type": type_, "label": label, "y": y, "n": share["n"], "k": share.get("k", 0)}
-        if share["value"] is not None:
-            low, high = share["ci"] or (share["value"], share["value"])
-            row |= {"x": _x(share["value"]), "low": _x(low), "high": _x(high)}
-        found.append(row)
-    return found
-
-
-def onsets(rq3: Stats) -> dict[str, Any]:
-    """How many onsets lie how far from the fork turn; the ends gather what is further off."""
-    counts = {int(away): n for away, n in rq3["differences"].items()}
-    bins = [("≤ −3", sum(n for d, n in counts.items() if d <= -3))]
-    bins += [(_signed(d), counts.get(d, 0)) for d in range(-2, 4)]
-    bins.append(("> 3", sum(n for d, n in counts.items() if d > 3)))
-    most = max(1, *(n for _, n in bins))
-    bars = []
-    for place, (label, n) in enumerate(bins):
-        height = _round(190 * n / most)
-        x = 12 + 40 * place
-        bars.append(
-            {"label": label, "n": n, "x": x, "mid": x + 14, "y": 236 - height, "height": height}
-            | {"exact": label == "0", "text_y": 230 - height}
-        )
-    return {"bars": bars, "n": rq3["all"]["n"]}
-
-
-def prefixes(rq4: Stats) -> list[dict[str, Any]]:
-    """Shares of yes, mostly and no per k, with the interval of yes or mostly."""
-    found = []
-    for place, (k, share) in enumerate(sorted(rq4["by_k"].items())):
-        row = {"k": k, "y": 48 + 64 * place, "n": share["n"], "parts": []}
-        if share["value"] is not None:
-            answers, x = share["answers"], 44.0
-            for name in ("yes", "mostly", "no"):
-                width = 186 * answers.get(name, 0) / share["n"]
-                row["parts"].append({"name": name, "x": _round(x), "width": _round(width)})
-                x += width
-            low, high = share["ci"]
-            row |= {
-                "value": share["value"],
-                "ci": share["ci"],
-                "x": _round(44 + 186 * share["value"]),
-                "low": _round(44 + 186 * low),
-                "high": _round(44 + 186 * high),
-            }
-        found.append(row)
-    return found
-
-
-def _point(x: float, estimate: Stats) -> dict[str, Any] | None:
-    if estimate["value"] is None:
+    rows += [("", "foil, on a fork", rq2["foil_on_fork"])]
+    rows += [("conformant", "foil, conformant", rq2["foil_on_conformant"])]
+    shown = [(p, name, each) for p, (name, _, each) in enumerate(rows) if each["n"]]
+    if not shown:
         return None
-    low, high = estimate["ci"] or (estimate["value"], estimate["value"])
-    y = _y(estimate["value"])
-    return {"x": _round(x), "y": y, "low": _y(low), "high": _y(high), **_shown(estimate)}
+    drawn = [
+        marks([p], [each], INKS.get(name, "--text"), SHAPES.get(name, "star"), 10, across=True)
+        for p, name, each in shown
+    ]
+    return Figure(
+        name="recognised",
+        heading=f"RQ2 · Confirmed: true instructions {percent_text(rq2['true'])}, "
+        f"foils on conformant dialogues {percent_text(rq2['foil_on_conformant'])}",
+        note="Share who answered yes or partly. Lines: 95 % Wilson.",
+        label="Share confirmed: "
+        + "; ".join(f"{label} {percent_text(each)} of {each['n']}" for _, label, each in rows),
+        drawing={
+            "data": drawn,
+            "layout": layout(
+                300,
+                axis("share confirmed", range=[-0.02, 1.02], tickformat=".0%"),
+                axis(
+                    showgrid=False,
+                    ticks="",
+                    range=[len(rows) - 0.5, -0.5],
+                    tickvals=list(range(len(rows))),
+                    ticktext=[label for _, label, _ in rows],
+                ),
+                margin={"l": 8, "r": 76, "t": 8, "b": 40},
+                annotations=[
+                    margin_note(p, f"{each['k']} of {each['n']}" if each["n"] else "no answer")
+                    for p, (_, _, each) in enumerate(rows)
+                ],
+            ),
+        },
+        columns=SHARE_COLUMNS,
+        rows=[
+            (label if name in ("", "conformant") else f"true, {label}", *_share_cells(each))
+            for name, label, each in rows
+        ],
+    )
 
 
-def _shown(estimate: Stats) -> dict[str, Any]:
-    return {"value": estimate["value"], "ci": estimate["ci"], "n": estimate["n"]}
+def _share_cells(share: Stats) -> tuple[Any, ...]:
+    low, high = share["ci"] or (None, None)
+    return (share.get("k", 0), share["n"], share["value"], low, high)
 
 
-def _spread_labels(series: Sequence[dict[str, Any]], *, below: float) -> None:
-    """Labels at the line ends, at least 15 units apart, in their order, not above `below`."""
-    ends = sorted((s for s in series if s["points"]), key=lambda s: s["points"][-1]["y"])
-    above = below
-    for line in ends:
-        line["label_y"] = max(line["points"][-1]["y"] + 4, above)
-        above = line["label_y"] + 15
+# -- RQ3 ---------------------------------------------------------------------------------------
 
 
-def _y(rating: float) -> float:
-    return _round(BOTTOM - (BOTTOM - TOP) * rating / 100)
+def onsets(rq3: Stats) -> Figure | None:
+    """How far onsets lie from the fork turn; early ones are outlined."""
+    found = rq3["all"]
+    if found["value"] is None:
+        return None
+    counts = {int(away): n for away, n in rq3["differences"].items()}
+    far = f"{FURTHEST} or more"
+    labels = [*(str(away) for away in range(FURTHEST)), far]
+    late = [_at(counts, away, 1) for away in range(FURTHEST + 1)]
+    early = [0, *(_at(counts, away, -1) for away in range(1, FURTHEST + 1))]
+    exact, near = (round(100 * found[name]) for name in ("exact", "within_1"))
+    totals = [a + b for a, b in zip(late, early, strict=True)]
+    return Figure(
+        name="onsets",
+        heading=f"RQ3 · {exact} % of onsets lie at the fork turn, {near} % within one turn",
+        note="Distance of the chosen onset from the fork turn. Filled: at or after it; outlined: "
+        f"before it. n = {found['n']} confirmed true instructions.",
+        label="Onsets by distance in assistant turns: "
+        + "; ".join(f"{label}: {n}" for label, n in zip(labels, totals, strict=True)),
+        drawing={
+            "data": [
+                _bars(labels, late, ["--text", *["--text-3"] * FURTHEST], "--text-3"),
+                _bars(labels, early, "--surface-3", "--line-strong"),
+            ],
+            "layout": layout(
+                300,
+                axis("assistant turns between onset and fork", type="category", showgrid=False),
+                axis("judgements", rangemode="tozero"),
+                barmode="stack",
+                bargap=0.35,
+                margin={"l": 44, "r": 12, "t": 20, "b": 44},
+                annotations=[
+                    note(label, total, str(total), yanchor="bottom")
+                    for label, total in zip(labels, totals, strict=True)
+                ],
+            ),
+        },
+        columns=("assistant turns from the fork", "at or after it", "before it", "all"),
+        rows=list(zip(labels, late, early, totals, strict=True)),
+    )
 
 
-def _x(share: float) -> float:
-    return _round(106 + 164 * share)
+def _at(counts: Mapping[int, int], away: int, side: int) -> int:
+    """How many lie `away` turns on one side (1 after, -1 before); the last place gathers."""
+    last = away == FURTHEST
+    return sum(n for d, n in counts.items() if d * side == away or (last and d * side > away))
 
 
-def _signed(away: int) -> str:
-    return "0" if away == 0 else f"{'+' if away > 0 else '−'}{abs(away)}"
+def _bars(labels: Sequence[str], counts: Sequence[int], fill: Any, line: str) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": list(labels),
+        "y": list(counts),
+        "marker": {"color": fill, "line": {"color": line, "width": 1}},
+        "hoverinfo": "skip",
+    }
 
 
-def _round(value: float) -> float:
-    return round(value, 1)
+# -- RQ4 ---------------------------------------------------------------------------------------
+
+FILLS = {"yes": "--text", "mostly": "--text-3", "no": "--surface-3"}
+
+
+def before_the_fork(rq4: Stats) -> Figure | None:
+    """Shares of yes, mostly and no per k, with Wilson's interval of yes or mostly below."""
+    rows = [(k, share) for k, share in sorted(rq4["by_k"].items()) if share["n"]]
+    if not rows:
+        return None
+    places = list(range(len(rows)))
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "y": places,
+            "x": [share["answers"].get(word, 0) / share["n"] for _, share in rows],
+            "width": 0.42,
+            "marker": {"color": fill, "line": {"color": "--line-strong", "width": 1}},
+            "hoverinfo": "skip",
+        }
+        for word, fill in FILLS.items()
+    ]
+    lines = marks([p + 0.36 for p in places], [s for _, s in rows], "--text", "circle", 7, True)
+    return Figure(
+        name="before-the-fork",
+        heading=f"RQ4 · {percent_text(rq4['all'])} say the turns before the fork followed",
+        note="Filled: yes; grey: mostly; outlined: no. Lines: yes or mostly, 95 % Wilson. "
+        "Forks with an assistant turn before them.",
+        label="Share of yes or mostly: "
+        + "; ".join(f"k = {k}: {percent_text(share)} of {share['n']}" for k, share in rows),
+        drawing={
+            "data": [*bars, lines],
+            "layout": layout(
+                300,
+                axis("share of judgements", range=[0, 1.02], tickformat=".0%"),
+                axis(
+                    showgrid=False,
+                    ticks="",
+                    range=[len(rows) - 0.4, -0.5],
+                    tickvals=places,
+                    ticktext=[f"k = {k}" for k, _ in rows],
+                ),
+                barmode="stack",
+                margin={"l": 8, "r": 76, "t": 8, "b": 40},
+                annotations=[
+                    margin_note(p, f"{share['k']} of {share['n']}")
+                    for p, (_, share) in enumerate(rows)
+                ],
+            ),
+        },
+        columns=("k", "yes", "mostly", "no", "n", "yes or mostly", "low", "high"),
+        rows=[
+            (
+                int(k),
+                *(share["answers"].get(word, 0) for word in FILLS),
+                share["n"],
+                share["value"],
+                *(share["ci"] or (None, None)),
+            )
+            for k, share in rows
+        ],
+    )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation.views import exports, items, studies
+from annotation.views import exports, items, studies, study_reports
 
 app_name = "annotation"
 urlpatterns = [
@@ -11,7 +11,9 @@ urlpatterns = [
     path("items/<token>/skip/", items.skip, name="skip"),
     path("help/", items.guidelines, name="guidelines"),
     path("studies/", studies.index, name="studies"),
-    path("studies/<slug>/report/", studies.report, name="report"),
+    path("studies/<slug>/report/", study_reports.report, name="report"),
+    path("studies/<slug>/report/rows/", study_reports.rows, name="report-rows"),
+    path("studies/<slug>/report/<name>.csv", study_reports.table, name="report-table"),
     path("studies/<slug>/exports/", exports.index, name="exports"),
     path("studies/<slug>/exports/<int:pk>/delete/", exports.delete, name="export-delete"),
     path("studies/<slug>/exports/<int:pk>/<name>", exports.download, name="export-file"),

@@ -142,7 +142,7 @@ def test_a_study_without_answers_has_no_statistics(db):
 def test_the_report_takes_few_queries(db, django_assert_max_num_queries):
     study = make_study(n_seats=3, n_simulated=3)
     simulate_study(study)
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(3):
         fork_study(study)
 
 

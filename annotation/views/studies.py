@@ -1,53 +1,51 @@
-"""For researchers: the studies, and what came out of one."""
+"""For researchers: the studies and how far each is."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotation import report_charts, report_tables
-from annotation.models import Study
-from annotation.reports import PEOPLE, SIMULATED, fork_study
+from annotation.models import Assignment, Seat, Study
 
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """All studies with their progress; people and simulated seats apart."""
-    studies = Study.objects.annotate(
-        n_seats=Count("seats", filter=Q(seats__simulated=False), distinct=True),
-        n_taken=Count("seats", filter=Q(seats__user__isnull=False), distinct=True),
-        n_simulated=Count("seats", filter=Q(seats__simulated=True), distinct=True),
-        n_assigned=Count("seats__assignments", distinct=True),
-        n_finished=Count(
-            "seats__assignments",
-            filter=Q(seats__assignments__finished_at__isnull=False),
-            distinct=True,
-        ),
-    )
+    """All studies with their progress; people and simulated seats apart. Three queries."""
+    seats = {row["study"]: row for row in _seats()}
+    work = {row["study"]: row for row in _work()}
+    studies = list(Study.objects.all())
+    for study in studies:
+        counts = {**NOTHING, **seats.get(study.pk, {}), **work.get(study.pk, {})}
+        for name in NOTHING:
+            setattr(study, name, counts[name])
     return render(request, "annotation/studies.html", {"studies": studies})
 
 
-@require_safe
-def report(request: HttpRequest, slug: str) -> HttpResponse:
-    """The report of one study: what people saw, and apart from it what was simulated."""
-    study = get_object_or_404(Study, slug=slug)
-    found = fork_study(study)
-    groups = [_group(name, found["groups"][name]) for name in (PEOPLE, SIMULATED)]
-    context = {"study": study, "design": study.design, "groups": groups}
-    return render(request, "annotation/report.html", context)
+NOTHING = dict.fromkeys(("n_seats", "n_taken", "n_simulated", "n_assigned", "n_finished"), 0)
 
 
-def _group(name: str, group: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"name": name, "counts": group["counts"]}
-    if statistics := group["statistics"]:
-        shown |= {
-            "charts": report_charts.charts(statistics),
-            "questions": report_tables.questions(statistics),
-            "means": report_tables.means(statistics),
-            "agreements": report_tables.agreements(statistics),
-        }
-    return shown
+def _seats():
+    return (
+        Seat.objects.order_by()
+        .values("study")
+        .annotate(
+            n_seats=Count("pk", filter=Q(simulated=False)),
+            n_taken=Count("pk", filter=Q(user__isnull=False)),
+            n_simulated=Count("pk", filter=Q(simulated=True)),
+        )
+    )
+
+
+def _work():
+    """Main items that are still theirs who have them, and those that are finished."""
+    live = Assignment.objects.main().blind().filter(ended="").order_by()
+    return (
+        live.values(study=F("seat__study"))
+        .annotate(
+            n_assigned=Count("pk"),
+            n_finished=Count("pk", filter=Q(finished_at__isnull=False)),
+        )
+        .values("study", "n_assigned", "n_finished")
+    )
