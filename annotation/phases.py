@@ -20,6 +20,8 @@ AFTER = ("questionnaire",)
 CHARACTERS_PER_MINUTE = 1200
 ANSWERING_MINUTES = 1.0
 FINISHED = Q(finished_at__isnull=False)
+# First attempts that were not taken away unfinished: what counts of a person's items.
+COUNTED = Q(attempt=1) & (Q(ended="") | FINISHED)
 
 
 def walk(study: Study) -> list[str]:
@@ -121,13 +123,28 @@ def progress(assignment: Assignment) -> dict[str, int]:
     unfinished counts no more.
     """
     practising = assignment.item.kind == Item.Kind.PRACTICE
-    counted = Q(attempt=1) & (Q(ended="") | FINISHED)
     counts: dict[str, int] = items_of(assignment.seat, practising=practising).aggregate(
-        number=Count("pk", filter=counted & Q(rank__lte=assignment.rank)),
-        done=Count("pk", filter=counted & FINISHED),
-        total=Count("pk", filter=counted),
+        number=Count("pk", filter=COUNTED & Q(rank__lte=assignment.rank)),
+        done=Count("pk", filter=COUNTED & FINISHED),
+        total=Count("pk", filter=COUNTED),
     )
     return counts
+
+
+def tally(seat: Seat, *, practising: bool) -> dict[str, int]:
+    """How many items of a phase are `done`, of them `skipped`, and how many there are: `total`."""
+    counts: dict[str, int] = items_of(seat, practising=practising).aggregate(
+        total=Count("pk", filter=COUNTED),
+        done=Count("pk", filter=COUNTED & FINISHED),
+        skipped=Count("skip", filter=COUNTED),
+    )
+    return counts
+
+
+def paused_by_team(seat: Seat) -> bool:
+    """Whether somebody else paused this seat: then its person cannot go on by themselves."""
+    last = seat.audit.filter(action="seat.paused").order_by("-pk").first()
+    return last is not None and last.actor_id != seat.user_id
 
 
 def minutes(seat: Seat) -> int:

@@ -6,7 +6,7 @@ from sources that no main item uses, so that what is told about them tells of no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "attention_by_seat",
     "judged",
     "result",
+    "result_of",
     "results",
 ]
 
@@ -98,10 +99,14 @@ def results(seat: Seat) -> list[Feedback | None]:
 
 
 def result(seat: Seat) -> Result:
-    """How many practice items are right. A pass mark above their number asks for all of them."""
-    feedback = results(seat)
+    """How many practice items of `seat` are right; one query."""
+    return result_of(seat.study, results(seat))
+
+
+def result_of(study: Study, feedback: Sequence[Feedback | None]) -> Result:
+    """`result` from what `results` gave. A pass mark above their number asks for all of them."""
     n_right = sum(each.right for each in feedback if each)
-    return Result(n_right, len(feedback), min(seat.study.pass_mark, len(feedback)))
+    return Result(n_right, len(feedback), min(study.pass_mark, len(feedback)))
 
 
 def attention(seat: Seat) -> tuple[int, int]:

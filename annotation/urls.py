@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation.views import exports, items, studies, study_reports
+from annotation.views import exports, items, seats, studies, study_reports
 
 app_name = "annotation"
 urlpatterns = [
@@ -17,4 +17,6 @@ urlpatterns = [
     path("studies/<slug>/exports/", exports.index, name="exports"),
     path("studies/<slug>/exports/<int:pk>/delete/", exports.delete, name="export-delete"),
     path("studies/<slug>/exports/<int:pk>/<name>", exports.download, name="export-file"),
+    path("seats/<pseudonym>/", seats.seat, name="seat"),
+    path("seats/<pseudonym>/<step>/", seats.act, name="seat-act"),
 ]
