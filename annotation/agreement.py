@@ -9,13 +9,14 @@ Wilson 1927.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from annotation.krippendorff_alpha import krippendorff_alpha
+from annotation.people_resampling import percentile_interval, ratio
 from annotation.rating_tables import (
     Counts,
     Label,
@@ -33,19 +34,24 @@ __all__ = [
     "cohen_kappa",
     "fleiss_kappa",
     "gwet_ac",
+    "kappa_error",
     "krippendorff_alpha",
     "ratings_of",
     "raw_agreement",
     "wilson",
 ]
 CHANCE_IS_ONE = "chance_agreement_is_one"
+MOST_DRAWN = 1_000_000
 
 
-def raw_agreement(ratings: Ratings, *, pooling: str = "item_mean") -> Estimate:
+def raw_agreement(
+    ratings: Ratings, *, pooling: str = "item_mean", resamples: int = 0, seed: int = 0
+) -> Estimate:
     """Share of agreeing pairs of raters.
 
     "item_mean": mean over units of the unit's share; "pairs": all pairs pooled. `n` is the number
-    of units with two ratings, `pairs` that of pairs.
+    of units with two ratings, `pairs` that of pairs. With `resamples` a percentile interval over
+    units comes along.
     """
     if pooling not in ("item_mean", "pairs"):
         raise ValueError(f"pooling is {pooling!r}; it must be 'item_mean' or 'pairs'")
@@ -53,8 +59,36 @@ def raw_agreement(ratings: Ratings, *, pooling: str = "item_mean") -> Estimate:
     units, total = len(all_pairs), int(all_pairs.sum())
     if not units:
         return undefined("no_pairable_values", pairs=0)
-    pooled = agreeing.sum() / total if pooling == "pairs" else (agreeing / all_pairs).mean()
-    return Estimate(float(pooled), n=units, detail={"pairs": total})
+    above, below = agreeing, all_pairs
+    if pooling == "item_mean":
+        above, below = agreeing / all_pairs, np.ones(units)
+    ci = _over_units(
+        units, lambda drawn: above[drawn].sum(1) / below[drawn].sum(1), resamples, seed
+    )
+    value = float(above.sum() / below.sum())
+    return Estimate(value, _no_interval(units, resamples), n=units, ci=ci, detail={"pairs": total})
+
+
+def _over_units(
+    units: int,
+    value_of: Callable[[NDArray[np.intp]], NDArray[np.float64]],
+    resamples: int,
+    seed: int,
+) -> tuple[float, float] | None:
+    """A 95 % percentile interval; `value_of` gets drawn units (R, units) and gives (R,) values."""
+    if not resamples or units < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    size = max(1, MOST_DRAWN // units)
+    parts = [
+        value_of(rng.integers(0, units, (min(size, resamples - start), units)))
+        for start in range(0, resamples, size)
+    ]
+    return percentile_interval(np.concatenate(parts))[0]
+
+
+def _no_interval(units: int, resamples: int) -> str:
+    return "fewer_than_two_observations" if resamples and units < 2 else ""
 
 
 def _pairs(counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -70,10 +104,13 @@ def cohen_kappa(
     *,
     categories: Sequence[Label],
     weights: str | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Cohen's kappa of two raters over the units both rated; weights as in `weights_of`."""
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    return cohen_kappa_of_table(table_of(pairs, categories), categories=categories, weights=weights)
+    return cohen_kappa_of_table(
+        table_of(pairs, categories), categories=categories, weights=weights, confidence=confidence
+    )
 
 
 def cohen_kappa_of_table(
@@ -81,8 +118,13 @@ def cohen_kappa_of_table(
     *,
     categories: Sequence[Label],
     weights: str | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
-    """`cohen_kappa` of a table, rows the first rater's labels, columns the second's."""
+    """`cohen_kappa` of a table, rows the first rater's labels, columns the second's.
+
+    The interval is the large-sample one of Fleiss, Cohen and Everitt (1969), cut at -1 and 1; `se`
+    is its standard error.
+    """
     cells = np.asarray(table, dtype=np.float64)
     n = int(cells.sum())
     if not n:
@@ -91,7 +133,26 @@ def cohen_kappa_of_table(
     shares = cells / n
     chance = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     seen, expected = float((agreement * shares).sum()), float((agreement * chance).sum())
-    return _beyond_chance(seen, expected, n)
+    found = _beyond_chance(seen, expected, n)
+    if found.value is None:
+        return found
+    se = kappa_error(cells, agreement, found.value, expected)
+    half = float(stats.norm.ppf((1 + confidence) / 2)) * se
+    ci = (max(-1.0, found.value - half), min(1.0, found.value + half))
+    return Estimate(found.value, n=n, ci=ci, detail={**found.detail, "se": se})
+
+
+def kappa_error(
+    table: NDArray[np.float64], agreement: NDArray[np.float64], kappa: float, chance: float
+) -> float:
+    """Standard error of (weighted) kappa by the delta method; `table` has shape (q, q)."""
+    n = table.sum()
+    shares = table / n
+    # How much each rater's label can be expected to agree with the other rater's.
+    of_rows, of_columns = agreement @ shares.sum(axis=0), shares.sum(axis=1) @ agreement
+    pull = agreement - (of_rows[:, None] + of_columns[None, :]) * (1 - kappa)
+    spread = float((shares * pull**2).sum()) - (kappa - chance * (1 - kappa)) ** 2
+    return math.sqrt(max(0.0, spread) / n) / (1 - chance)
 
 
 def _beyond_chance(seen: float, expected: float, n: int) -> Estimate:
@@ -106,19 +167,36 @@ def fleiss_kappa(
     *,
     categories: Sequence[Label] | None = None,
     weights: str | None = None,
+    resamples: int = 0,
+    seed: int = 0,
 ) -> Estimate:
     """Fleiss' kappa; rows are subjects, columns categories, cells numbers of raters.
 
-    Subjects rated once or not at all are left out; numbers of raters may differ.
+    Subjects rated once or not at all are left out; numbers of raters may differ. With `resamples` a
+    percentile interval over subjects comes along.
     """
     cells = np.asarray(counts, dtype=np.float64)
     cells = cells[cells.sum(axis=1) >= 2] if cells.size else cells
     if not len(cells):
         return undefined("no_pairable_values")
     agreement = weights_of(weights, categories or range(cells.shape[1]))
-    shares = (cells / cells.sum(axis=1, keepdims=True)).mean(axis=0)
-    expected = float(shares @ agreement @ shares)
-    return _beyond_chance(float(_unit_agreement(cells, agreement).mean()), expected, len(cells))
+    shares = cells / cells.sum(axis=1, keepdims=True)
+    of_units = _unit_agreement(cells, agreement)
+
+    def kappas(drawn: NDArray[np.intp]) -> NDArray[np.float64]:
+        prevalence = shares[drawn].mean(axis=1)
+        chance = np.einsum("ri,ij,rj->r", prevalence, agreement, prevalence)
+        return ratio(
+            of_units[drawn].mean(axis=1) - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0)
+        )
+
+    mean = shares.mean(axis=0)
+    found = _beyond_chance(float(of_units.mean()), float(mean @ agreement @ mean), len(cells))
+    if found.value is None:
+        return found
+    ci = _over_units(len(cells), kappas, resamples, seed)
+    reason = _no_interval(len(cells), resamples)
+    return Estimate(found.value, reason, n=found.n, ci=ci, detail=found.detail)
 
 
 def _unit_agreement(

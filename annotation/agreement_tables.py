@@ -1,26 +1,26 @@
-"""Agreement taken apart: by question, item, pair of people, person, answer and condition.
+"""All coefficients of a question side by side, by condition and by answer, over long ratings.
 
-One number hides who disagrees on what. Everything here is computed from long-form ratings, and each
-row can be recomputed from the exported answers.
+No coefficient is read alone: raw agreement, prevalence, units and pairs stand beside each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.agreement import fleiss_kappa, gwet_ac_of_counts, wilson
+from annotation.agreement import cohen_kappa_of_table, fleiss_kappa, gwet_ac_of_counts
 from annotation.krippendorff_alpha import alpha_of_long
 from annotation.long_ratings import LongRatings
-from annotation.rated_pairs import PeoplePairs, RatedPairs, people_pairs, rated_pairs
+from annotation.people_resampling import percentile_interval, person_weights, resampled_kappa
+from annotation.rated_pairs import RatedPairs, people_pairs, rated_pairs
+from annotation.rating_tables import table_of
 from scoring.estimates import Estimate, undefined
 from scoring.resampling import bootstrap_ci
 
-Floats = NDArray[np.float64]
 DOMINANT = 0.8
 ONE_ANSWER_DOMINATES = "one_answer_dominates"
 
@@ -69,9 +69,10 @@ def panel(
     Categories: `raw`, `ac1`, `alpha` (nominal), `fleiss`, `kappa` (Cohen's, mean over pairs of
     people by shared units); with `ordered` also `ac2`, `alpha_ordinal` and `kappa_weighted`, which
     count a neighbouring answer as nearly right (linear weights). Numbers: `raw` (the same number),
-    `alpha` of `level`, `away` (mean absolute difference of two people). With `resamples` raw
-    agreement, alpha and the difference have percentile intervals over units; AC1 and AC2 have
-    Gwet's.
+    `alpha` of `level`, `away` (mean absolute difference of two people).
+
+    AC1 and AC2 have Gwet's interval. With `resamples` the others have percentile intervals over
+    units, except kappa: of two people the large-sample one, of more over people drawn whole.
     """
     shared = ratings.shared()
     pairs = rated_pairs(shared)
@@ -112,15 +113,14 @@ def _of_words(
         "raw": _unit_mean(pairs, pairs.x == pairs.y, drawn),
         "ac1": gwet_ac_of_counts(counts, categories=categories),
         "alpha": alpha_of_long(shared.units, shared.values, level="nominal", **drawn),
-        "fleiss": fleiss_kappa(counts, categories=categories),
-        "kappa": mean_kappa(people_pairs(shared)),
+        "fleiss": fleiss_kappa(counts, categories=categories, **drawn),
+        "kappa": mean_kappa(shared, **drawn),
     }
     if ordered:
-        weighted = people_pairs(shared, weights="linear")
         figures |= {
             "ac2": gwet_ac_of_counts(counts, categories=categories, weights="linear"),
             "alpha_ordinal": alpha_of_long(shared.units, shared.values, level="ordinal", **drawn),
-            "kappa_weighted": mean_kappa(weighted),
+            "kappa_weighted": mean_kappa(shared, weights="linear", **drawn),
         }
     return figures
 
@@ -148,8 +148,15 @@ def _unit_mean(pairs: RatedPairs, values: NDArray, drawn: Mapping[str, int]) -> 
     return Estimate(found.value, found.reason, n=found.n, ci=found.ci, detail=detail)
 
 
-def mean_kappa(pairs: PeoplePairs) -> Estimate:
-    """Mean kappa over pairs of people, weighted by shared units; undefined pairs are counted."""
+def mean_kappa(
+    ratings: LongRatings, *, weights: str | None = None, resamples: int = 0, seed: int = 0
+) -> Estimate:
+    """Mean of Cohen's kappa over pairs of people, weighted by shared units.
+
+    `pairs_undefined` counts pairs of people whose shared answers are all the same. With `resamples`
+    people are drawn whole; a single pair has the large-sample interval instead.
+    """
+    pairs = people_pairs(ratings, weights=weights)
     kappas = pairs.kappa if pairs.kappa is not None else np.zeros(0)
     defined = np.isfinite(kappas)
     detail = {"pairs": len(kappas), "pairs_undefined": int((~defined).sum())}
@@ -159,7 +166,20 @@ def mean_kappa(pairs: PeoplePairs) -> Estimate:
         return undefined("no_defined_pair", n=int(pairs.n.sum()), **detail)
     n = pairs.n[defined]
     value = float((n * kappas[defined]).sum() / n.sum())
-    return Estimate(value, n=int(n.sum()), detail=detail)
+    ci = None
+    if resamples and len(kappas) > 1:
+        drawn = person_weights(len(ratings.annotator_names), resamples=resamples, seed=seed)
+        ci, _ = percentile_interval(resampled_kappa(pairs, drawn))
+    elif resamples:
+        ci = _of_one_pair(ratings, weights).ci
+    return Estimate(value, n=int(n.sum()), ci=ci, detail=detail)
+
+
+def _of_one_pair(ratings: LongRatings, weights: str | None) -> Estimate:
+    categories, pairs = ratings.categories or (), rated_pairs(ratings)
+    both = [(ratings.shown(x), ratings.shown(y)) for x, y in zip(pairs.x, pairs.y, strict=True)]
+    table = table_of(both, categories)
+    return cohen_kappa_of_table(table, categories=categories, weights=weights)
 
 
 def by_condition(
@@ -175,110 +195,6 @@ def by_condition(
         kept = (given == condition)[ratings.units]
         found[condition] = panel(ratings.where(kept), **settings)
     return found
-
-
-# -- items -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRow:
-    """One unit with two or more answers.
-
-    `agreement` is the share of its pairs that are equal, `spread` the largest minus the smallest
-    (of categories: in steps of their order). `answers` are (annotator, answer) pairs.
-    """
-
-    unit: Any
-    n: int
-    agreement: float
-    spread: float
-    answers: tuple[tuple[Any, Any], ...]
-
-
-def by_item(ratings: LongRatings) -> list[ItemRow]:
-    """Shared units, those with the least agreement first, then the widest spread."""
-    shared = ratings.shared()
-    pairs = rated_pairs(shared)
-    same = np.bincount(
-        pairs.units, (pairs.x == pairs.y) * pairs.unit_share, len(ratings.unit_names)
-    )
-    order = np.lexsort((shared.annotators, shared.units))
-    cuts = np.flatnonzero(np.diff(shared.units[order])) + 1
-    rows = [_item(shared, part, same) for part in np.split(order, cuts) if len(part)]
-    return sorted(rows, key=lambda row: (row.agreement, -row.spread, str(row.unit)))
-
-
-def _item(shared: LongRatings, rows: NDArray[np.intp], same: Floats) -> ItemRow:
-    values = shared.values[rows]
-    unit = int(shared.units[rows[0]])
-    answers = tuple(
-        (shared.annotator_names[who], shared.shown(value))
-        for who, value in zip(shared.annotators[rows], values.tolist(), strict=True)
-    )
-    spread = float(values.max() - values.min())
-    # A sum of thirds may miss 1 by a rounding.
-    agreement = 1.0 if not spread else float(same[unit])
-    return ItemRow(shared.unit_names[unit], len(rows), agreement, spread, answers)
-
-
-# -- people ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """Two people over the `n` units both answered.
-
-    `raw` is the share of equal answers (Wilson interval). `kappa` is Cohen's for categories, `away`
-    the mean absolute difference for numbers; the other one is None.
-    """
-
-    first: Any
-    second: Any
-    n: int
-    raw: Estimate
-    kappa: Estimate | None
-    away: float | None
-
-
-def by_pair(ratings: LongRatings, *, weights: str | None = None) -> list[PairRow]:
-    """Each two people who share a unit, in rising order of their names."""
-    found = people_pairs(ratings, weights=weights)
-    return [_pair(ratings.annotator_names, found, i) for i in range(len(found.n))]
-
-
-def _pair(names: Sequence[Any], found: PeoplePairs, i: int) -> PairRow:
-    n = int(found.n[i])
-    kappa = None
-    if found.kappa is not None:
-        value = float(found.kappa[i])
-        kappa = Estimate(value, n=n) if np.isfinite(value) else None
-        kappa = kappa or undefined("chance_agreement_is_one", n=n)
-    return PairRow(
-        first=names[found.first[i]],
-        second=names[found.second[i]],
-        n=n,
-        raw=wilson(int(found.same[i]), n),
-        kappa=kappa,
-        away=None if found.away is None else float(found.away[i]),
-    )
-
-
-def by_annotator(ratings: LongRatings) -> dict[Any, Estimate]:
-    """Share of equal answers of each person with all others they share units with.
-
-    `n` counts pairs of answers. Pairs of one person hang together, so there is no interval.
-    """
-    found = people_pairs(ratings)
-    ends = np.concatenate([found.first, found.second])
-    people = len(ratings.annotator_names)
-    n = np.bincount(ends, np.tile(found.n, 2), people)
-    same = np.bincount(ends, np.tile(found.same, 2), people)
-    return {
-        name: Estimate(float(same[i] / n[i]), n=int(n[i]))
-        if n[i]
-        else undefined("no_pairable_values")
-        for i, name in enumerate(ratings.annotator_names)
-    }
 
 
 def by_label(ratings: LongRatings) -> dict[Any, Estimate]:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from annotation.alpha_sums import expected, midranks
 from annotation.long_ratings import LongRatings
-from annotation.rated_pairs import RatedPairs, people_pairs, rated_pairs
+from annotation.rated_pairs import PeoplePairs, RatedPairs, people_pairs, rated_pairs
 
 Floats = NDArray[np.float64]
 Ratio = tuple[Floats, Floats]
@@ -89,7 +89,7 @@ def resampled_agreement(
             parts[name].append(statistic(both, single))
     found = {name: np.concatenate(part) for name, part in parts.items()}
     if ratings.categories is not None:
-        found["kappa"] = _mean_kappas(ratings, weights)
+        found["kappa"] = resampled_kappa(people_pairs(ratings), weights)
     return found
 
 
@@ -145,10 +145,10 @@ def _ac1(pairs: RatedPairs, both: Floats, single: Floats, cells: Floats, units: 
     return ratio(_raw(pairs, both) - chance, np.where(left > NO_CHANCE_LEFT, left, 0.0))
 
 
-def _mean_kappas(ratings: LongRatings, weights: Floats) -> Floats:
-    people = people_pairs(ratings)
-    kappas = people.kappa if people.kappa is not None else np.zeros(0)
+def resampled_kappa(pairs: PeoplePairs, weights: Floats) -> Floats:
+    """Mean of the defined kappas of pairs of people by their shared units, shape (resamples,)."""
+    kappas = pairs.kappa if pairs.kappa is not None else np.zeros(0)
     defined = np.isfinite(kappas)
-    both = weights[:, people.first[defined]] * weights[:, people.second[defined]]
-    n = people.n[defined]
+    first, second, n = (side[defined] for side in (pairs.first, pairs.second, pairs.n))
+    both = weights[:, first] * weights[:, second]
     return ratio(both @ (n * kappas[defined]), both @ n)

@@ -12,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from annotation import krippendorff_alpha as alpha_module
 from annotation.agreement import (
     cohen_kappa,
+    cohen_kappa_of_table,
     fleiss_kappa,
     gwet_ac,
     gwet_ac_of_table,
@@ -199,6 +200,59 @@ def test_kappa_equals_a_published_library_in_declared_order(pairs, weights):
         assert found.value == pytest.approx(peer)
     else:
         assert found.reason == "chance_agreement_is_one"
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_the_error_of_kappa_is_how_kappa_moves_with_each_cell(weights):
+    """The delta method by small steps: the variance of the gradient over the cells, over n."""
+    table = np.array([[88.0, 14, 18], [10, 40, 10], [2, 6, 12]])
+    found = cohen_kappa_of_table(table, categories=OPTIONS, weights=weights)
+    n, step = table.sum(), 1e-4
+    gradient = np.zeros((3, 3))
+    for cell in np.ndindex(3, 3):
+        moved = table.copy()
+        moved[cell] += step
+        up = _kappa(moved, weights)
+        gradient[cell] = (up - _kappa(table, weights)) / step * n
+    shares = table / n
+    variance = (shares * gradient**2).sum() - (shares * gradient).sum() ** 2
+    assert found.detail["se"] == pytest.approx(np.sqrt(variance / n), rel=1e-4)
+    z = 1.959963984540054
+    assert found.ci[1] - found.ci[0] == pytest.approx(2 * z * found.detail["se"])
+
+
+def _kappa(table, weights):
+    shares, agreement = table / table.sum(), weights_of(weights, OPTIONS)
+    chance = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    seen, expected = (agreement * shares).sum(), (agreement * chance).sum()
+    return (seen - expected) / (1 - expected)
+
+
+def test_raw_agreement_and_fleiss_draw_units_as_plain_loops_do():
+    rng = np.random.default_rng(7)
+    rows = [[OPTIONS[v] for v in rng.integers(0, 3, 14)] for _ in range(3)]
+    counts = counts_of(rows, OPTIONS)
+    statistics = {
+        "item_mean": (raw_agreement(rows, resamples=60, seed=2), raw_agreement),
+        "pairs": (
+            raw_agreement(rows, pooling="pairs", resamples=60, seed=2),
+            lambda sample: raw_agreement(sample, pooling="pairs"),
+        ),
+        "fleiss": (
+            fleiss_kappa(counts, categories=OPTIONS, resamples=60, seed=2),
+            lambda sample: fleiss_kappa(counts_of(sample, OPTIONS), categories=OPTIONS),
+        ),
+    }
+    for name, (found, statistic) in statistics.items():
+        draw = np.random.default_rng(2)
+        plain = []
+        for _ in range(60):
+            units = draw.integers(0, 14, 14)
+            plain.append(statistic([[row[i] for i in units] for row in rows]).value)
+        expected = tuple(np.quantile(plain, [0.025, 0.975]))
+        assert found.ci == pytest.approx(expected, abs=1e-12), name
+        assert statistic(rows).ci is None
+    assert raw_agreement([["no"], ["no"]], resamples=9).reason == "fewer_than_two_observations"
 
 
 def test_weights_follow_the_values_of_numbers_and_the_ranks_of_text():

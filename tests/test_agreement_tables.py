@@ -19,15 +19,8 @@ from annotation.agreement import (
     raw_agreement,
     wilson,
 )
-from annotation.agreement_tables import (
-    ONE_ANSWER_DOMINATES,
-    by_annotator,
-    by_condition,
-    by_item,
-    by_label,
-    by_pair,
-    panel,
-)
+from annotation.agreement_rows import by_annotator, by_item, by_pair
+from annotation.agreement_tables import ONE_ANSWER_DOMINATES, by_condition, by_label, panel
 from annotation.long_ratings import long_ratings, pairs_within
 from annotation.rating_tables import counts_of
 
@@ -173,6 +166,27 @@ def test_ordered_answers_count_neighbours_as_nearly_right():
     assert found["ac2"].value > found["ac1"].value
     assert found["kappa_weighted"].value > found["kappa"].value
     assert found["alpha_ordinal"].value > found["alpha"].value
+
+
+def test_every_coefficient_of_a_panel_has_an_interval_that_repeats_by_seed():
+    rng = np.random.default_rng(3)
+    options = ("no", "partly", "yes")
+    records = [
+        (f"p{who}", unit, options[(unit + int(rng.random() < 0.3)) % 3])
+        for unit in range(40)
+        for who in range(4)
+        if (unit + who) % 2
+    ]
+    ratings = long_ratings(records, options)
+    found = panel(ratings, ordered=True, resamples=200, seed=1)
+    for name, figure in found.figures.items():
+        assert figure.ci, name
+        assert figure.ci[0] <= figure.value <= figure.ci[1], name
+    assert found == panel(ratings, ordered=True, resamples=200, seed=1)
+    assert found != panel(ratings, ordered=True, resamples=200, seed=2)
+    pair = panel(long_ratings(two([[20, 5], [10, 15]], YES_NO), YES_NO), resamples=50)
+    kappa = cohen_kappa_of_table([[20, 5], [10, 15]], categories=YES_NO)
+    assert pair.figures["kappa"].ci == pytest.approx(kappa.ci)
 
 
 def test_nothing_shared_is_undefined_and_never_a_number():
