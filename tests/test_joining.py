@@ -294,11 +294,11 @@ def test_the_page_of_links_asks_as_many_questions_for_one_link_as_for_five(
     client.force_login(researcher)
     page = f"/studies/{study.slug}/invitations/"
     invite()
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         client.get(page)
     for _ in range(4):
         invite()
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         client.get(page)
 
 
