@@ -73,3 +73,24 @@ class SkipForm(forms.Form):
         widget=forms.Textarea,
         error_messages={"max_length": _("Keep the note under 500 characters.")},
     )
+
+
+class ProblemForm(forms.Form):
+    text = forms.CharField(
+        max_length=1000,
+        widget=forms.Textarea,
+        error_messages={
+            "required": _("Say what is wrong."),
+            "max_length": _("Keep it under 1000 characters."),
+        },
+    )
+    turn = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10**6,
+        error_messages={
+            "invalid": _("Give the number of a turn, or leave it empty."),
+            "min_value": _("Give the number of a turn, or leave it empty."),
+            "max_value": _("Give the number of a turn, or leave it empty."),
+        },
+    )

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation import judging
+from annotation import judging, phases
 from annotation.enrolment import assign_seat
 from annotation.models import (
     InstructionConfirmation,
@@ -20,6 +20,12 @@ from annotation.models import (
 from benchmark.models import Turn
 from tests.small import STEPS
 from tests.studies import assistant_turns, item_at, make_study
+
+ANSWERS = {
+    "rate": {"rating": 40},
+    "instruction": {"appears": "no"},
+    "prefix": {"prefix": "yes"},
+}
 
 
 @pytest.fixture
@@ -44,6 +50,10 @@ def at(assignment, step: str) -> str:
 
 def body(response) -> str:
     return response.content.decode()
+
+
+def main(html: str) -> str:
+    return html.split("<main", 1)[1].split("</main>", 1)[0]
 
 
 def test_an_item_leads_to_its_open_step(visitor, late):
@@ -79,7 +89,9 @@ def test_the_first_rating_stands_against_the_back_button(visitor, late):
     assert again.status_code == 409
     assert "80 of 100" in body(again)
     assert SliderRating.objects.get().value == 80
-    assert visitor.get(at(late, "rate")).url == at(late, "item")
+    back = body(visitor.get(at(late, "rate")))
+    assert "80 of 100" in back
+    assert "<form" not in main(back)
 
 
 def test_a_second_submit_of_the_same_answer_leads_on(visitor, late):
@@ -89,9 +101,9 @@ def test_a_second_submit_of_the_same_answer_leads_on(visitor, late):
         ("instruction", {"appears": "partly", "onset": turn}),
         ("prefix", {"prefix": "mostly"}),
     ):
-        for _ in range(2):
-            response = visitor.post(at(late, step), data)
-            assert (response.status_code, response.url) == (302, at(late, "item"))
+        first, second = (visitor.post(at(late, step), data) for _ in range(2))
+        assert first.status_code == second.status_code == 302
+        assert first.url == second.url != at(late, step)
     assert SliderRating.objects.count() == OnsetMark.objects.count() == 1
     assert PrefixJudgement.objects.count() == 1
 
@@ -163,14 +175,35 @@ def test_step_three_shows_where_the_instruction_was_given(visitor, late):
     assert html.index(f'id="turn-{fork.fork_turn - 1}"') < html.index('class="cut"')
 
 
-def test_a_finished_item_leads_to_the_next_and_the_last_one_home(visitor, seat, annotator):
+def test_a_finished_item_leads_to_the_next_and_the_last_one_to_the_study(visitor, seat):
     ranked = list(seat.assignments.select_related("item").order_by("rank"))
     for done, following in zip(ranked, [*ranked[1:], None], strict=True):
-        visitor.post(at(done, "rate"), {"rating": 40})
-        visitor.post(at(done, "instruction"), {"appears": "no"})
-        visitor.post(at(done, "prefix"), {"prefix": "yes"})
-        wanted = at(following, "item") if following else reverse("home")
-        assert visitor.get(at(done, "item")).url == wanted
+        for step, data in ANSWERS.items():
+            if at(done, step) == visitor.get(at(done, "item")).headers.get("Location"):
+                answer = visitor.post(at(done, step), data)
+        wanted = at(following, "item") if following else phases.seat_url(seat)
+        assert answer.url == wanted
+
+
+def test_a_finished_item_shows_what_was_answered_and_no_form(visitor, late):
+    turn = assistant_turns(late.item.dialogue)[2]
+    visitor.post(at(late, "rate"), {"rating": 37})
+    visitor.post(at(late, "instruction"), {"appears": "partly", "onset": turn})
+    visitor.post(at(late, "prefix"), {"prefix": "mostly"})
+    for step in ("item", "rate", "instruction", "prefix"):
+        html = body(visitor.get(at(late, step)))
+        for shown in ("37 of 100", f"partly, from turn {turn}", "mostly", 'class="cut"'):
+            assert shown in html
+        assert "<form" not in main(html)
+
+
+def test_an_item_skipped_at_its_last_step_shows_the_reason(visitor, late):
+    visitor.post(at(late, "rate"), {"rating": 37})
+    visitor.post(at(late, "instruction"), {"appears": "no"})
+    visitor.post(at(late, "skip"), {"reason": "distressing"})
+    html = body(visitor.get(at(late, "item")))
+    assert "37 of 100" in html
+    assert "I would rather not read it" in html
 
 
 def test_skipping_needs_a_reason_and_leads_on(visitor, seat, late):
@@ -225,14 +258,14 @@ def test_item_pages_are_never_cached(visitor, late):
 
 def test_a_page_costs_the_same_whatever_the_length(visitor, late, django_assert_max_num_queries):
     visitor.get(at(late, "rate"))
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(15):
         visitor.get(at(late, "rate"))
     last = late.item.dialogue.turns.count()
     Turn.objects.bulk_create(
         Turn(dialogue=late.item.dialogue, number=last + n, role="user", text="And?")
         for n in range(1, 101)
     )
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(15):
         assert body(visitor.get(at(late, "rate"))).count("And?") == 100
 
 

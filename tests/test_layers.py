@@ -32,6 +32,8 @@ SERVICES = {
     "annotation/auditing.py",
     "annotation/commitment_checks.py",
     "annotation/commitments.py",
+    "annotation/people.py",
+    "annotation/seat_acts.py",
     "annotation/reopening.py",
     "annotation/crowd.py",
     "annotation/drafts.py",

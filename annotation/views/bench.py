@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, Q
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
-from annotation import judging, procedures
-from annotation.models import Assignment
-from annotation.titles import in_words
+from annotation import drafts, judging, notices, phases, practice, procedures, reaching
+from annotation.models import Assignment, Item, Skip
+from annotation.titles import behaviour_of, in_words
 from benchmark.models import Turn, Workflow
 
 # A system turn can hold the very instruction that is asked about; it is no part of the talk.
@@ -28,13 +28,15 @@ def page(
     status: int = 200,
 ) -> HttpResponse:
     """Render a step: the same page for every item, with what this step adds."""
+    draft = drafts.current(assignment, step)
+    if draft and not form.is_bound:
+        form.initial = draft.values
     context = {
-        "token": assignment.token,
+        **frame(assignment),
         "step": step,
         "form": form,
-        "turns": turns_of(assignment),
-        "procedure": procedure_of(assignment.item.dialogue.workflow),
-        **progress_of(assignment),
+        "revision": draft.revision if draft else 0,
+        "saved_at": draft.saved_at.isoformat() if draft else "",
     }
     if step in ("instruction", "prefix") and given.slider:
         context["rating"] = given.slider.value
@@ -46,13 +48,53 @@ def page(
     return render(request, f"annotation/{step}.html", context, status=status)
 
 
+def given_page(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    """What has been answered so far, to read only; of a practice item also what fits, and why."""
+    given = judging.answers(assignment)
+    step = judging.open_step(assignment, given)
+    context = {
+        **frame(assignment),
+        "rating": reaching.in_words("rate", given) if given.slider else None,
+        "skip": Skip.objects.filter(assignment=assignment).first(),
+        "onwards": _onwards_url(assignment, step),
+        "finished": step is None,
+    }
+    if given.confirmation:
+        context["instruction"] = behaviour_of(assignment.item.instruction)
+        context["confirmed"] = reaching.in_words("instruction", given)
+        context["onset"] = given.onset.turn.number if given.onset and given.onset.turn else None
+    if given.prefix:
+        fork = judging.fork_of(assignment)
+        context["prefix"] = reaching.in_words("prefix", given)
+        context["fork_turn"] = fork.fork_turn if fork else None
+    if assignment.finished_at and assignment.item.kind == Item.Kind.PRACTICE:
+        context["feedback"] = practice.judged(assignment)
+    return render(request, "annotation/given.html", context)
+
+
+def frame(assignment: Assignment) -> dict[str, Any]:
+    """What every page of an item shows, whatever the item and the step."""
+    return {
+        "token": assignment.token,
+        "again": assignment.post_reveal,
+        "practising": assignment.item.kind == Item.Kind.PRACTICE,
+        "turns": turns_of(assignment),
+        "procedure": procedure_of(assignment.item.dialogue.workflow),
+        "notices": list(notices.unread(assignment.seat)),
+        **phases.progress(assignment),
+    }
+
+
 def turns_of(assignment: Assignment) -> list[dict[str, Any]]:
-    """Number, role and text of each turn, and nothing else."""
-    return list(
+    """Number, role and text of each turn, and nothing else; altered texts in place of their own."""
+    turns = list(
         Turn.objects.filter(dialogue_id=assignment.item.dialogue_id, role__in=SHOWN_ROLES)
         .order_by("number")
         .values("number", "role", "text")
     )
+    for turn in turns:
+        turn["text"] = assignment.item.altered.get(str(turn["number"]), turn["text"])
+    return turns
 
 
 def procedure_of(workflow: Workflow | None) -> dict[str, Any]:
@@ -73,10 +115,9 @@ def procedure_of(workflow: Workflow | None) -> dict[str, Any]:
     }
 
 
-def progress_of(assignment: Assignment) -> dict[str, int]:
-    return {
-        "number": assignment.rank,
-        **assignment.seat.assignments.aggregate(
-            total=Count("pk"), done=Count("pk", filter=Q(finished_at__isnull=False))
-        ),
-    }
+def _onwards_url(assignment: Assignment, step: judging.Step | None) -> str:
+    if step:
+        return reverse(f"annotation:{step}", args=[assignment.token])
+    if following := phases.waiting(assignment.seat):
+        return reverse("annotation:item", args=[following.token])
+    return phases.seat_url(assignment.seat)

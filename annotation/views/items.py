@@ -14,10 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import judging
-from annotation.enrolment import knows_conditions
-from annotation.forms import ConfirmationForm, PrefixForm, RatingForm, SkipForm
-from annotation.models import Assignment, Study
+from annotation import drafts, judging, phases, problems, reaching, seating, step_times
+from annotation.forms import ConfirmationForm, PrefixForm, ProblemForm, RatingForm, SkipForm
+from annotation.models import Assignment, Item
 from annotation.views import bench
 from dialfork_site.roles import annotator_may_see
 
@@ -32,16 +31,17 @@ def item_page(view: View) -> View:
     @require_http_methods(["GET", "HEAD", "POST"])
     @wraps(view)
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
-        mine = Assignment.objects.filter(seat__user=request.user, token=token)
-        assignment = mine.select_related("item__dialogue__workflow", "seat__study").first()
-        if assignment is None or knows_conditions(request.user):
-            raise Http404("No such item.")
-        if assignment.seat.study.state != Study.State.OPEN:
-            return render(request, "annotation/closed.html", status=409)
         try:
+            assignment = reaching.find(request.user, token)
+            reaching.require(assignment)
             return view(request, assignment)
-        except judging.StepLocked as error:
-            raise Http404("No such step.") from error
+        except (judging.NotYours, judging.StepLocked) as error:
+            raise Http404("No such item, or no such step.") from error
+        except reaching.OutOfReach as error:
+            return _out_of_reach(request, assignment, error.why)
+        except judging.ItemEnded:
+            # The seat was paused or given up between the look at it and the answer.
+            return _out_of_reach(request, assignment, _why_now(request, token))
         except judging.AnsweredBefore as error:
             context = {"stored": error.stored, "assignment": assignment}
             return render(request, "annotation/answered_before.html", context, status=409)
@@ -51,10 +51,10 @@ def item_page(view: View) -> View:
 
 @item_page
 def item(request: HttpRequest, assignment: Assignment) -> HttpResponse:
-    """To the step that is open, to the next item, or home."""
+    """To the step that is open; what was answered, where none is."""
     if step := judging.open_step(assignment):
         return redirect(f"annotation:{step}", assignment.token)
-    return _onwards(request, assignment)
+    return bench.given_page(request, assignment)
 
 
 @item_page
@@ -90,15 +90,37 @@ def prefix(request: HttpRequest, assignment: Assignment) -> HttpResponse:
 @item_page
 def skip(request: HttpRequest, assignment: Assignment) -> HttpResponse:
     """Put an item aside, with a reason."""
-    if not judging.open_step(assignment):
-        return _onwards(request, assignment)
+    step = judging.open_step(assignment)
+    if not step:
+        return _onwards(assignment)
     form = SkipForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         judging.record_skip(assignment, **form.cleaned_data)
-        return _onwards(request, assignment)
+        drafts.drop(assignment, step)
+        seating.touch(assignment.seat)
+        return _onwards(assignment)
     context = {"assignment": assignment, "form": form}
     status = 400 if request.method == "POST" else 200
     return render(request, "annotation/skip.html", context, status=status)
+
+
+@item_page
+def problem(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    """Say that something is wrong with an item. The item stays open."""
+    form = ProblemForm(request.POST or None)
+    status = 400 if request.method == "POST" else 200
+    if request.method == "POST" and form.is_valid():
+        try:
+            problems.report(assignment, **form.cleaned_data)
+            messages.success(request, _("Reported. The study team reads it; the item stays open."))
+            return redirect("annotation:item", assignment.token)
+        except judging.AnswerRefused as refused:
+            form.add_error(refused.field, str(refused))
+        except problems.TooManyReports as refused:
+            form.add_error(None, str(refused))
+            status = 429
+    context = {"assignment": assignment, "token": assignment.token, "form": form}
+    return render(request, "annotation/problem.html", context, status=status)
 
 
 @annotator_may_see
@@ -116,35 +138,51 @@ def _step(
     store: Callable[[dict[str, Any]], None],
 ) -> HttpResponse:
     given = judging.answers(assignment)
-    _require_reached(assignment, step, given)
+    reaching.require_reached(assignment, step, given)
     if request.method == "POST":
         form = form_class(request.POST)
         try:
             if form.is_valid():
                 store(form.cleaned_data)
-                return redirect("annotation:item", assignment.token)
+                return _answered(assignment, step)
         except judging.AnswerRefused as refused:
             form.add_error(refused.field, str(refused))
         return bench.page(request, assignment, step, given, form, status=400)
     if judging.open_step(assignment, given) != step:
-        return redirect("annotation:item", assignment.token)
+        return bench.given_page(request, assignment)
     judging.open_item(assignment)
+    step_times.opened(assignment, step)
     return bench.page(request, assignment, step, given, form_class())
 
 
-def _require_reached(assignment: Assignment, step: judging.Step, given: judging.Answers) -> None:
-    """Before any form is read: a step that is not reached yet is not there at all."""
-    if step == "instruction" and not given.slider:
-        raise judging.StepLocked("The conversation has no rating yet.")
-    if step == "prefix" and not (given.onset and judging.has_prefix(judging.fork_of(assignment))):
-        raise judging.StepLocked("This item is not at that step.")
+def _answered(assignment: Assignment, step: judging.Step) -> HttpResponse:
+    """After an answer, new or repeated: its draft has served, and the way leads on."""
+    drafts.drop(assignment, step)
+    step_times.submitted(assignment, step)
+    seating.touch(assignment.seat)
+    if following := judging.open_step(assignment):
+        return redirect(f"annotation:{following}", assignment.token)
+    if assignment.item.kind == Item.Kind.PRACTICE:
+        return redirect("annotation:item", assignment.token)
+    return _onwards(assignment)
 
 
-def _onwards(request: HttpRequest, assignment: Assignment) -> HttpResponse:
-    following = assignment.seat.assignments.unfinished().order_by("rank").first()
-    if following:
-        return redirect("annotation:item", following.token)
-    messages.success(
-        request, _("That was the last item of “%s”. Thank you.") % assignment.seat.study.title
-    )
-    return redirect("home")
+def _onwards(assignment: Assignment) -> HttpResponse:
+    return redirect(phases.next_url(assignment.seat))
+
+
+def _why_now(request: HttpRequest, token: str) -> str:
+    try:
+        reaching.require(reaching.find(request.user, token))
+    except reaching.OutOfReach as error:
+        return error.why
+    return "passed_on"
+
+
+def _out_of_reach(request: HttpRequest, assignment: Assignment, why: str) -> HttpResponse:
+    context = {
+        "why": why,
+        "sentence": reaching.SENTENCES[why],
+        "seat_url": phases.seat_url(assignment.seat),
+    }
+    return render(request, "annotation/closed.html", context, status=409)

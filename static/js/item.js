@@ -5,18 +5,35 @@
   const form = document.querySelector("form[data-draft]");
   const keyList = document.getElementById("keys");
   const turns = [...document.querySelectorAll("[data-turn]")];
-  let sent = false;
+  let at = -1;
 
   const typing = (target) =>
     target.closest?.("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea");
 
+  // From where the focus is; from where it was last when it has gone elsewhere.
   function step(by) {
     if (!turns.length) return;
     const now = turns.findIndex((turn) => turn.contains(document.activeElement));
-    const turn = turns[Math.min(turns.length - 1, Math.max(0, now < 0 ? 0 : now + by))];
+    if (now >= 0) at = now;
+    at = Math.min(turns.length - 1, Math.max(0, at < 0 ? 0 : at + by));
+    const turn = turns[at];
     const pick = turn.querySelector("input");
     (pick && pick.offsetParent ? pick : turn).focus({ preventScroll: true });
     turn.scrollIntoView({ block: "nearest" });
+  }
+
+  // Links to help and to the form of a report open in place; without script they are pages.
+  for (const link of document.querySelectorAll("a[data-dialog]")) {
+    const dialog = document.getElementById(link.dataset.dialog);
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      dialog.showModal();
+    });
+    // Focus goes back to where it was, not to the link.
+    dialog.addEventListener("close", () => {
+      if (dialog.back?.isConnected) dialog.back.focus({ preventScroll: true });
+    });
   }
 
   document.addEventListener("keydown", (event) => {
@@ -54,8 +71,10 @@
     const control = document.querySelector(`[data-key="${CSS.escape(key.toLowerCase())}"]`);
     if (control) {
       event.preventDefault();
+      const dialog = document.getElementById(control.dataset.dialog);
+      if (dialog) dialog.back = document.activeElement;
+      else control.focus();
       control.click();
-      control.focus();
     }
   });
 
@@ -63,15 +82,4 @@
   if (matchMedia("(max-width: 60rem)").matches) {
     document.querySelector(".proc > details")?.removeAttribute("open");
   }
-
-  // A second click while the answer is on its way sends nothing.
-  form.addEventListener("submit", (event) => {
-    if (sent) return event.preventDefault();
-    sent = true;
-    form.querySelector("button.primary").setAttribute("aria-busy", "true");
-  });
-  addEventListener("pageshow", () => {
-    sent = false;
-    form.querySelector("button.primary").removeAttribute("aria-busy");
-  });
 })();

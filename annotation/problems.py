@@ -1,0 +1,46 @@
+"""Something is wrong with an item: people say so, and the item stays as it is."""
+
+from __future__ import annotations
+
+from annotation.judging import AnswerRefused
+from annotation.models import Assignment, ProblemReport
+from benchmark.models import Turn
+
+LONGEST = 1000
+MOST_PER_ITEM = 20
+
+
+class TooManyReports(ValueError):
+    """One person reports one item so often that nobody will read it all."""
+
+
+def report(assignment: Assignment, text: str, turn: int | None = None) -> ProblemReport:
+    """Store what is wrong, in words, and at which turn (its number) if at one.
+
+    Sending the same again returns the report that is there.
+
+    Raises AnswerRefused (naming the field), TooManyReports (20 for an item).
+    """
+    words = text.strip()
+    if not words:
+        raise AnswerRefused("text", "Say what is wrong.")
+    if len(words) > LONGEST:
+        raise AnswerRefused("text", f"Keep it under {LONGEST} characters.")
+    at = _turn(assignment, turn)
+    mine = list(ProblemReport.objects.filter(assignment=assignment))
+    for known in mine:
+        if (known.text, known.turn_id) == (words, at.pk if at else None):
+            return known
+    if len(mine) >= MOST_PER_ITEM:
+        raise TooManyReports(f"You have reported {MOST_PER_ITEM} problems of this item already.")
+    return ProblemReport.objects.create(assignment=assignment, turn=at, text=words)
+
+
+def _turn(assignment: Assignment, number: int | None) -> Turn | None:
+    if number is None:
+        return None
+    turn = Turn.objects.filter(dialogue_id=assignment.item.dialogue_id, number=number)
+    found = turn.exclude(role=Turn.Role.SYSTEM).first()
+    if found is None:
+        raise AnswerRefused("turn", f"There is no turn {number} in this conversation.")
+    return found

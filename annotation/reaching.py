@@ -1,0 +1,126 @@
+"""Whether an item of one's own can be worked on now, and if not, why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.judging import (
+    AnsweredBefore,
+    Answers,
+    NotYours,
+    Step,
+    StepLocked,
+    confirmation_in_words,
+    fork_of,
+    has_prefix,
+    is_attention,
+    open_step,
+)
+from annotation.models import Assignment, Item, Seat, Study
+from annotation.seating import knows_conditions
+
+SENTENCES = {
+    "passed_on": gettext_lazy(
+        "This item was given to somebody else, because nothing was done here for a long time. "
+        "What you had confirmed before stays yours, and what you had entered is kept."
+    ),
+    "withdrawn": gettext_lazy("You left this study. Its items are closed."),
+    "closed": gettext_lazy("The study takes no more answers. What you confirmed before is kept."),
+    "paused": gettext_lazy(
+        "The study is paused. Nothing is lost; come back later and go on where you were."
+    ),
+    "resting": gettext_lazy("You have paused. Nothing is lost; go on from the page of the study."),
+    "over": gettext_lazy("Your part in this study is over. What you confirmed before is kept."),
+    "elsewhere": gettext_lazy(
+        "This item is not part of where you are in the study now. Go on from its page."
+    ),
+}
+OVER = (Seat.State.SCREENED_OUT, Seat.State.DECLINED, Seat.State.FINISHED)
+
+
+class OutOfReach(LookupError):
+    """The item takes nothing now; `why` is a key of SENTENCES, and the message its sentence."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(str(SENTENCES[why]))
+
+
+def find(user: Any, token: str) -> Assignment:
+    """The assignment that `user` knows as `token`, with item, workflow, seat and study.
+
+    Raises NotYours when there is none, or when `user` can see the conditions.
+    """
+    mine = Assignment.objects.filter(seat__user=user, token=token)
+    assignment = mine.select_related("item__dialogue__workflow", "seat__study").first()
+    if assignment is None or knows_conditions(user):
+        raise NotYours("No such item.")
+    return assignment
+
+
+def require(assignment: Assignment) -> None:
+    """Raise OutOfReach unless the item may be worked on, or was finished and may be looked at.
+
+    A finished item is only looked at, so it hangs neither on the study's state nor on the phase.
+    """
+    why = _gone(assignment)
+    if why is None and not assignment.finished_at:
+        why = _not_now(assignment.seat) or _not_here(assignment)
+    if why:
+        raise OutOfReach(why)
+
+
+def _gone(assignment: Assignment) -> str | None:
+    seat = assignment.seat
+    if Seat.State.WITHDRAWN in (assignment.ended, seat.state):
+        return "withdrawn"
+    if assignment.ended or (seat.state == Seat.State.EXPIRED and not assignment.finished_at):
+        return "passed_on"
+    return None
+
+
+def _not_now(seat: Seat) -> str | None:
+    if seat.study.state != Study.State.OPEN:
+        return "paused" if seat.study.state == Study.State.PAUSED else "closed"
+    return "resting" if seat.state == Seat.State.PAUSED else None
+
+
+def _not_here(assignment: Assignment) -> str | None:
+    """A reopened item can be worked on until the end: its phase may be over by then."""
+    seat = assignment.seat
+    if seat.state in OVER:
+        return "over"
+    practice = assignment.item.kind == Item.Kind.PRACTICE
+    allowed = [Seat.Phase.PRACTICE if practice else Seat.Phase.MAIN]
+    if assignment.post_reveal:
+        allowed.append(Seat.Phase.QUESTIONNAIRE)
+    return None if seat.phase in allowed else "elsewhere"
+
+
+def require_reached(assignment: Assignment, step: Step, given: Answers) -> None:
+    """Raise StepLocked for a step that is not there yet, or that the item does not have."""
+    if step != "rate" and (is_attention(assignment) or not given.slider):
+        raise StepLocked("The conversation has no rating yet.")
+    if step == "prefix" and not (given.onset and has_prefix(fork_of(assignment))):
+        raise StepLocked("This item is not at that step.")
+
+
+def require_waiting(assignment: Assignment, step: Step, given: Answers) -> None:
+    """Raise StepLocked before, and AnsweredBefore after, the time at which `step` is asked."""
+    require_reached(assignment, step, given)
+    if open_step(assignment, given) != step:
+        raise AnsweredBefore(in_words(step, given))
+
+
+def in_words(step: Step, given: Answers) -> str:
+    """The answer to a step, such as "80 of 100"; of a step without one, that it was skipped."""
+    if step == "rate" and given.slider:
+        return _("%(value)d of 100") % {"value": given.slider.value}
+    if step == "instruction" and given.confirmation and given.onset:
+        return confirmation_in_words(given.confirmation)
+    if step == "prefix" and given.prefix:
+        return given.prefix.get_answer_display().lower()
+    return _("the item was skipped")
