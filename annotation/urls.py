@@ -1,6 +1,7 @@
 from django.urls import path
 
-from annotation.views import exports, items, seats, studies, study_reports
+from annotation import api
+from annotation.views import exports, items, notices, seats, studies, study_reports
 
 app_name = "annotation"
 urlpatterns = [
@@ -9,6 +10,11 @@ urlpatterns = [
     path("items/<token>/instruction/", items.instruction, name="instruction"),
     path("items/<token>/prefix/", items.prefix, name="prefix"),
     path("items/<token>/skip/", items.skip, name="skip"),
+    path("items/<token>/problem/", items.problem, name="problem"),
+    path("items/<token>/<step>/draft/", api.draft, name="draft"),
+    path("items/<token>/<step>/time/", api.time, name="time"),
+    path("messages/<int:pk>/read/", notices.message_read, name="message-read"),
+    path("signed-in/", notices.signed_in, name="signed-in"),
     path("help/", items.guidelines, name="guidelines"),
     path("studies/", studies.index, name="studies"),
     path("studies/<slug>/report/", study_reports.report, name="report"),
