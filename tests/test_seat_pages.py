@@ -341,3 +341,25 @@ def test_an_attention_item_shows_its_altered_turn_only(visitor, seat):
     assert str(asked.item.expected["rating"][0]) in shown
     assert altered.split("?")[-1].strip()[:20] in shown
     assert f'<span dir="auto">{own}</span>' not in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"phase": "consent"}, "First, read what taking part means."),
+        ({"phase": "instructions"}, "Next, read what to do."),
+        ({"phase": "practice"}, "Start practice item 1"),
+        ({"phase": "main"}, "Start item 1"),
+        ({"phase": "questionnaire"}, "A few questions are left."),
+        ({"phase": "main", "state": "paused"}, "Paused. Nothing is lost"),
+        ({"phase": "done", "state": "finished"}, "Thanks and receipt"),
+        ({"state": "screened_out"}, "Your part in this study has ended."),
+    ],
+)
+def test_the_start_page_says_where_one_is_and_what_comes_next(visitor, seat, change, said):
+    put(seat, **change)
+    Message.objects.create(seat=seat, text="Thank you for your patience.")
+    text = visitor.get(reverse("home")).content.decode()
+    assert said in text
+    assert "Thank you for your patience." in text
+    assert reverse("annotation:seat", args=[seat.pseudonym]) in text
