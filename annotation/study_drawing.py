@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from annotation import practice_items
 from annotation.design import Candidate, DesignError, Plan, PlannedItem, coverage, draw
 from annotation.models import (
     Assignment,
@@ -146,9 +147,7 @@ def _reserved(candidates: Sequence[Candidate], n: int, seed: int) -> set[str]:
 def _add_practice(study: Study, pool: StudyPool, shape: Shape) -> None:
     if not shape.n_practice and not shape.n_attention:
         return
-    from annotation import practice
-
-    practice.add_items(
+    practice_items.add_items(
         study,
         pool,
         n_practice=shape.n_practice,
