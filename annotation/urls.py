@@ -1,7 +1,7 @@
 from django.urls import path
 
 from annotation import api
-from annotation.views import exports, items, notices, seats, studies, study_reports
+from annotation.views import exports, items, notices, people, seats, studies, study_reports
 
 app_name = "annotation"
 urlpatterns = [
@@ -25,4 +25,15 @@ urlpatterns = [
     path("studies/<slug>/exports/<int:pk>/<name>", exports.download, name="export-file"),
     path("seats/<pseudonym>/", seats.seat, name="seat"),
     path("seats/<pseudonym>/<step>/", seats.act, name="seat-act"),
+    path("studies/<slug>/people/", people.index, name="people"),
+    path("studies/<slug>/people/pay.csv", people.ledger, name="pay"),
+    path("studies/<slug>/people/identities/", people.identities, name="identities"),
+    path("studies/<slug>/people/<pseudonym>/", people.person, name="person"),
+    path(
+        "studies/<slug>/people/<pseudonym>/items/<int:rank>/reopen/", people.reopen, name="reopen"
+    ),
+    path("studies/<slug>/people/<pseudonym>/<name>/", people.act, name="person-act"),
+    path("studies/<slug>/problems/", people.problems, name="problems"),
+    path("studies/<slug>/problems/<int:pk>/resolve/", people.resolve, name="resolve"),
+    path("studies/<slug>/audit/", people.audit, name="audit"),
 ]
