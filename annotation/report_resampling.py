@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.design import POSITIONS, TYPES
 from annotation.group_orders import group_orders
+from annotation.judgement_rows import Judgement
 from annotation.long_ratings import LongRatings, numbered
+from annotation.pair_agreement import CONFIRMATIONS, PREFIXES
 from annotation.people_resampling import (
     Ratio,
     percentile_interval,
@@ -27,41 +28,12 @@ from scoring.estimates import Estimate, undefined
 
 Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
-CONFIRMATIONS = ("yes", "partly", "no")
-PREFIXES = ("yes", "mostly", "no")
 QUESTIONS = {
     "rating": (None, "interval"),
     "confirmation": (CONFIRMATIONS, "nominal"),
     "onset": (None, "interval"),
     "prefix": (PREFIXES, "nominal"),
 }
-
-
-class Judged(Protocol):
-    """One judgement, as `fork_summary.Judgement` has it; None where there is no answer."""
-
-    @property
-    def person(self) -> str: ...
-    @property
-    def item(self) -> str: ...
-    @property
-    def workflow(self) -> str: ...
-    @property
-    def is_foil(self) -> bool: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def k(self) -> int: ...
-    @property
-    def fork(self) -> int: ...
-    @property
-    def rating(self) -> int | None: ...
-    @property
-    def confirmed(self) -> str | None: ...
-    @property
-    def onset(self) -> int | None: ...
-    @property
-    def prefix(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +62,7 @@ class Columns:
 
 
 def report_intervals(
-    judgements: Sequence[Judged],
+    judgements: Sequence[Judgement],
     *,
     resamples: int = 1000,
     seed: int = 0,
@@ -125,7 +97,7 @@ def _estimate(values: Floats, people: int, confidence: float) -> Estimate:
     return Estimate(float(values[0]), reason, n=people, ci=ci, detail=detail)
 
 
-def _columns(judgements: Sequence[Judged]) -> Columns:
+def _columns(judgements: Sequence[Judgement]) -> Columns:
     person, people = numbered([j.person for j in judgements])
     item, items = numbered([j.item for j in judgements])
     task, _ = numbered([(j.person, j.workflow) for j in judgements])

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from annotation.agreement import cohen_kappa, gwet_ac, krippendorff_alpha, ratings_of, raw_agreement
 from annotation.design import POSITIONS, TYPES
-from annotation.fork_summary import Judgement, as_json, summarise
+from annotation.fork_summary import as_json, summarise
 from annotation.group_orders import group_orders
+from annotation.judgement_rows import Judgement
 from annotation.long_ratings import long_ratings
+from annotation.pair_agreement import CONFIRMATIONS, PREFIXES
 from annotation.people_resampling import person_weights, resampled_agreement
-from annotation.report_resampling import CONFIRMATIONS, PREFIXES, report_intervals
+from annotation.report_resampling import report_intervals
 from annotation.study_statistics import (
     confirmation_rate,
     onset_agreement,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import krippendorff
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.alpha_sums import closed_form, pairable
-from annotation.benchmarks.synthetic import MadeJudgement, judgements, slider_ratings
+from annotation.benchmarks.synthetic import judgements, slider_ratings
 from annotation.design import POSITIONS, TYPES
+from annotation.judgement_rows import Judgement
 from annotation.krippendorff_alpha import alpha_of_long
 from annotation.people_resampling import percentile_interval
 from annotation.report_resampling import report_intervals
@@ -79,10 +81,10 @@ def report(*, people: int = 30, items: int = 428, total: int = 526, loops: int =
 
 
 def plain_intervals(
-    rows: Sequence[MadeJudgement], resamples: int
+    rows: Sequence[Judgement], resamples: int
 ) -> dict[str, tuple[float, float] | None]:
     """Intervals over people, a whole set of judgements drawn and computed at a time."""
-    by_person: dict[str, list[MadeJudgement]] = defaultdict(list)
+    by_person: dict[str, list[Judgement]] = defaultdict(list)
     for row in rows:
         by_person[row.person].append(row)
     names = sorted(by_person)
@@ -91,7 +93,7 @@ def plain_intervals(
     for _ in range(resamples):
         drawn: NDArray[np.intp] = rng.integers(0, len(names), len(names))
         sample = [
-            row._replace(person=f"{copy}.{row.person}")
+            replace(row, person=f"{copy}.{row.person}")
             for copy, who in enumerate(drawn)
             for row in by_person[names[who]]
         ]
@@ -100,7 +102,7 @@ def plain_intervals(
     return {name: percentile_interval(np.array(values))[0] for name, values in found.items()}
 
 
-def plain_figures(rows: Sequence[MadeJudgement]) -> Figures:
+def plain_figures(rows: Sequence[Judgement]) -> Figures:
     """RQ1 to RQ4 of one set of judgements, figure by figure."""
     forks = [row for row in rows if row.type]
     true = [row for row in forks if not row.is_foil]
@@ -126,7 +128,7 @@ def plain_figures(rows: Sequence[MadeJudgement]) -> Figures:
     return figures
 
 
-def _mean(rows: Sequence[MadeJudgement], type_: str, k: int) -> float | None:
+def _mean(rows: Sequence[Judgement], type_: str, k: int) -> float | None:
     values = [
         row.rating for row in rows if row.type == type_ and row.k == k and row.rating is not None
     ]

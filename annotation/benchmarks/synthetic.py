@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.design import TYPES
+from annotation.judgement_rows import Judgement
 
 Ints = NDArray[np.intp]
 SLIDER = 100
@@ -34,25 +35,9 @@ def slider_ratings(annotators: int, items: int, each: int, *, seed: int = 0) -> 
     return SliderRatings(who.ravel()[order], which[order], values.ravel()[order])
 
 
-class MadeJudgement(NamedTuple):
-    """A judgement as the report reads it."""
-
-    person: str
-    item: str
-    workflow: str
-    is_foil: bool
-    type: str
-    k: int
-    fork: int
-    rating: int | None
-    confirmed: str | None
-    onset: int | None
-    prefix: str | None
-
-
 def judgements(
     people: int = 30, items: int = 428, total: int = 526, *, seed: int = 0
-) -> list[MadeJudgement]:
+) -> list[Judgement]:
     """A study in which `total` - `items` judgements are of an item that somebody else has.
 
     Nine items in ten are forks of the four types at k = 1 to 4, in five workflows.
@@ -64,14 +49,14 @@ def judgements(
     return [_judged(rng, person, item) for person, item in turns]
 
 
-def _judged(rng: np.random.Generator, person: int, item: int) -> MadeJudgement:
+def _judged(rng: np.random.Generator, person: int, item: int) -> Judgement:
     fork = item % 10 != 0
     # Neighbouring items of one person, `people` apart, walk through types and positions.
     k = item // 7 % 4 + 1 if fork else 0
     at = 2 * k + item % 3 if fork else 0
     said = str(rng.choice(["yes", "partly", "no"], p=[0.7, 0.2, 0.1]))
     rating = int(np.clip(18 * k + rng.normal(0, 12), 0, 100)) if fork else 94
-    return MadeJudgement(
+    return Judgement(
         person=f"p{person:02}",
         item=f"i{item:05}",
         workflow=f"w{item % 5}",
