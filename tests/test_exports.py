@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,20 +24,16 @@ from annotation.models import (
     InstructionConfirmation,
     Item,
     OnsetMark,
-    PrefixJudgement,
     ProblemReport,
     QuestionnaireAnswer,
     Seat,
     Skip,
     SliderRating,
     StepTime,
-    Study,
     Withdrawal,
 )
-from benchmark.models import Fork
 from benchmark.release_tables import sha256_of
-
-DAY = datetime(2026, 3, 1, 8, tzinfo=UTC)
+from tests.judgements import DAY, finish, judge, make_seats
 
 
 @pytest.fixture(autouse=True)
@@ -48,22 +44,9 @@ def files_apart(settings, tmp_path):
 @pytest.fixture
 def study(forked):
     """Ten items for two seats: seventeen answered, one skipped, one expired, one withdrawn."""
-    study = Study.objects.create(slug="s1", title="Tables", seed=3)
-    seats = [Seat.objects.create(study=study, number=n, state="active") for n in (1, 2)]
-    forks = Fork.objects.order_by("dialogue__external_id").select_related("dialogue")[:10]
-    for rank, fork in enumerate(forks, start=1):
-        item = Item.objects.create(
-            study=study,
-            dialogue=fork.dialogue,
-            instruction=fork.instruction,
-            instruction_type=fork.type,
-            instruction_variant=fork.variant,
-            is_foil=rank % 2 == 0,
-        )
-        for seat in seats:
-            Assignment.objects.create(item=item, seat=seat, rank=rank, opened_at=DAY)
+    study = make_seats(forked)
     for assignment in Assignment.objects.order_by("seat__number", "rank")[:17]:
-        answer(assignment, 10 * assignment.rank)
+        judge(assignment, 10 * assignment.rank)
     skipped, expired, withdrawn = Assignment.objects.order_by("seat__number", "rank")[17:]
     Skip.objects.create(assignment=skipped, reason="other", note="=1+1, \n\U0001f600 \u0645\u0631")
     finish(skipped)
@@ -71,22 +54,6 @@ def study(forked):
     for row, why in ((expired, "expired"), (withdrawn, "withdrawn")):
         Assignment.objects.filter(pk=row.pk).update(ended=why, ended_at=DAY + timedelta(days=1))
     return study
-
-
-def answer(assignment, rating, appears="yes", prefix="mostly"):
-    turns = assignment.item.dialogue.turns.filter(role="assistant").order_by("number")
-    fork = assignment.item.dialogue.forks.get()
-    turn = turns[fork.fork_assistant_turn - 1] if appears != "no" else None
-    row = SliderRating.objects.create(assignment=assignment, value=rating)
-    row = InstructionConfirmation.objects.create(slider=row, answer=appears)
-    row = OnsetMark.objects.create(confirmation=row, turn=turn)
-    if fork.fork_assistant_turn > 1:
-        PrefixJudgement.objects.create(onset=row, answer=prefix)
-    finish(assignment)
-
-
-def finish(assignment):
-    Assignment.objects.filter(pk=assignment.pk).update(finished_at=DAY + timedelta(minutes=1))
 
 
 def written(study, format, tmp_path, **filter_):
@@ -183,7 +150,7 @@ def test_an_export_has_one_current_value_and_history_has_every_one_in_order(stud
             post_reveal=True,
             opened_at=timezone.now(),
         )
-        answer(again, 50, said)
+        judge(again, 50, said)
     out, _ = written(study, "csv", tmp_path, attempts="last")
     name = f"{first.item.dialogue.external_id}"
     mine = [
@@ -209,7 +176,7 @@ def test_a_reopened_attempt_is_no_blind_judgement(study, tmp_path):
     again = Assignment.objects.create(
         item=first.item, seat=first.seat, rank=99, attempt=2, post_reveal=True
     )
-    answer(again, 77)
+    judge(again, 77)
     out, manifest = written(study, "jsonl", tmp_path)
     assert manifest["assignments"]["total"] == 20
     assert not any(row["post_reveal"] for row in lines(out / "answers.jsonl"))
