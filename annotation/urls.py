@@ -1,7 +1,16 @@
 from django.urls import path
 
 from annotation import api
-from annotation.views import exports, items, notices, people, seats, studies, study_reports
+from annotation.views import (
+    adjudication,
+    exports,
+    items,
+    notices,
+    people,
+    seats,
+    studies,
+    study_reports,
+)
 
 app_name = "annotation"
 urlpatterns = [
@@ -36,4 +45,6 @@ urlpatterns = [
     path("studies/<slug>/problems/", people.problems, name="problems"),
     path("studies/<slug>/problems/<int:pk>/resolve/", people.resolve, name="resolve"),
     path("studies/<slug>/audit/", people.audit, name="audit"),
+    path("studies/<slug>/adjudication/", adjudication.queue, name="adjudication"),
+    path("studies/<slug>/adjudication/<int:pk>/", adjudication.adjudicate, name="adjudicate"),
 ]
