@@ -191,7 +191,7 @@ def test_a_researcher_opens_every_reading_page(client, researcher, addresses):
 
 def test_another_annotators_items_are_not_there(client, other_annotator, addresses):
     client.force_login(other_annotator)
-    for step in ("item", "rate", "instruction", "prefix", "skip"):
+    for step in ("item", "rate", "instruction", "prefix", "skip", "problem", "draft", "time"):
         assert client.get(addresses[f"annotation:{step}"]).status_code == 404
 
 
