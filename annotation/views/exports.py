@@ -126,7 +126,8 @@ def _worker_is_silent(exports: list[Export]) -> bool:
 def _row(export: Export) -> dict[str, Any]:
     chosen = {**Filter().to_json(), **export.parameters}
     words = [WORDS[name].get(chosen[name], chosen[name]) for name in WORDS]
-    files = export.counts.get("files", {})
+    main = export.file.rpartition("/")[2]
+    files = dict(sorted(export.counts.get("files", {}).items(), key=lambda f: f[0] != main))
     counts = export.counts.get("assignments", {})
     return {
         "export": export,
