@@ -121,6 +121,11 @@ def _values(domain: Sequence[Label], level: str) -> NDArray[np.float64]:
 def _point(ratings: Pairable, level: str) -> float:
     if len(ratings.sizes) * len(ratings.domain) ** 2 > MOST_CELLS:
         return closed_form(ratings, level)
+    return by_package(ratings, level)
+
+
+def by_package(ratings: Pairable, level: str) -> float:
+    """Alpha by the package, of ratings with two different values at least."""
     counts = ratings.table().toarray().astype(np.int64)
     return float(
         krippendorff.alpha(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-import krippendorff
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +14,7 @@ from annotation.alpha_sums import closed_form, pairable
 from annotation.benchmarks.synthetic import judgements, slider_ratings
 from annotation.design import POSITIONS, TYPES
 from annotation.judgement_rows import Judgement
-from annotation.krippendorff_alpha import alpha_of_long
+from annotation.krippendorff_alpha import alpha_of_long, by_package
 from annotation.people_resampling import percentile_interval
 from annotation.report_resampling import report_intervals
 from annotation.study_statistics import (
@@ -49,16 +48,12 @@ def alpha(
     whole = slider_ratings(annotators, items, each)
     (ours,) = seconds(lambda: alpha_of_long(whole.items, whole.values, level=level), repeats=3)
     part = whole.items < peer_items
-    some, values = whole.items[part], whole.values[part]
-    table = values[np.argsort(some, kind="stable")].reshape(-1, each).T
-    theirs = krippendorff.alpha(reliability_data=table, level_of_measurement=level)
-    (peer,) = seconds(
-        lambda: krippendorff.alpha(reliability_data=table, level_of_measurement=level), repeats=2
-    )
-    equal = abs(closed_form(pairable(some, values), level) - float(theirs)) <= 1e-12
+    some = pairable(whole.items[part], whole.values[part])
+    equal = abs(closed_form(some, level) - by_package(some, level)) <= 1e-12
+    (peer,) = seconds(lambda: by_package(some, level), repeats=2)
     limit = Limit(ours, 0.1, f"{len(whole.values):,} ratings")
     note = f"the package on {peer_items:,} items"
-    rates = len(whole.values) / ours, len(values) / peer
+    rates = len(whole.values) / ours, len(some.units) / peer
     return Measured(*rates, 10.0, "ratings/s", equal, note, limit)
 
 
