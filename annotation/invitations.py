@@ -154,7 +154,11 @@ def admit(study: Study, user: Any = None, invitation: Invitation | None = None) 
 
 def new_account() -> Any:
     """An account that nobody can name and no password opens."""
-    return get_user_model().objects.create_user(f"p-{secrets.token_hex(8)}")
+    accounts = get_user_model().objects
+    name = f"p-{secrets.token_hex(4)}"
+    while accounts.filter(username=name).exists():
+        name = f"p-{secrets.token_hex(4)}"
+    return accounts.create_user(name)
 
 
 def new_code(seat: Seat) -> str:

@@ -15,7 +15,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import announcing, auditing, commitments
+from annotation import announcing, auditing, commitments, exporting
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -59,9 +59,9 @@ def withdraw(seat: Seat, mode: str) -> Withdrawal:
     """Take the person of `seat` out of the study; asked again, the first withdrawal stands.
 
     "keep" leaves confirmed answers under the pseudonym. "erase" deletes answers, drafts, times,
-    problem reports, questionnaire and messages, and empties the chain of commitments, which still
-    verifies. Unfinished items end in both; so do all items of an erased seat. The account is closed
-    and emptied unless it has another seat or a role of its own.
+    problem reports, questionnaire and messages, the files of exports made so far, and empties the
+    chain of commitments, which still verifies. Unfinished items end in both; so do all items of an
+    erased seat. The account is closed and emptied unless it has another seat or a role.
 
     Raises WithdrawalRefused for an unknown mode or a seat that nobody has.
     """
@@ -76,6 +76,8 @@ def withdraw(seat: Seat, mode: str) -> Withdrawal:
         user = get_user_model().objects.get(pk=locked.user_id)
         if mode == ERASE:
             _erase_answers(locked)
+            # After the commit: files that were deleted do not come back with a rollback.
+            transaction.on_commit(lambda: exporting.forget(locked.study))
         _end_items(locked, mode)
         _leave(locked)
         _close_account(user, erase=mode == ERASE)

@@ -10,13 +10,14 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import connection
 
-from annotation import commitments, judging, seating, withdrawing
+from annotation import commitments, exporting, judging, seating, withdrawing
 from annotation.models import (
     Assignment,
     AuditEntry,
     CrowdIdentity,
     Delivery,
     Draft,
+    Export,
     Message,
     ProblemReport,
     QuestionnaireAnswer,
@@ -106,6 +107,20 @@ def test_an_erased_seat_keeps_nothing_but_that_it_withdrew(seat):
     entry = AuditEntry.objects.get(action="seat.withdrawn")
     assert (entry.seat, entry.actor, entry.detail) == (seat, None, {"mode": "erase"})
     assert not AuditEntry.objects.filter(actor__isnull=False).exists()
+
+
+def test_files_that_were_exported_before_go_with_the_answers(
+    seat, settings, tmp_path, django_capture_on_commit_callbacks
+):
+    settings.VAR_DIR = tmp_path
+    export = Export.objects.create(study=seat.study, format="csv", state=Export.State.DONE)
+    folder = exporting.folder_of(export)
+    folder.mkdir(parents=True)
+    (folder / "judgements.csv").write_text(WORDS)
+    with django_capture_on_commit_callbacks(execute=True):
+        withdrawing.withdraw(seat, "erase")
+    assert not folder.exists()
+    assert not Export.objects.exists()
 
 
 def test_the_chain_of_an_erased_seat_still_verifies(seat):

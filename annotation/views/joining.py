@@ -44,7 +44,10 @@ def door(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response = view(request, *args, **kwargs)
-        response.setdefault("Referrer-Policy", "no-referrer")
+        # Under "no-referrer" browsers send forms from the origin "null", which the check against
+        # forged forms refuses. "strict-origin" tells the name of the site and no more.
+        shows_forms = response.status_code not in (301, 302)
+        response["Referrer-Policy"] = "strict-origin" if shows_forms else "no-referrer"
         return response
 
     return guarded
@@ -68,7 +71,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         invitations.require_usable(invitation)
     except (invitations.LinkRefused, EnrolmentRefused) as error:
         return refused(request, str(error), status_of(error))
-    return form_page(request, "annotation/join_door.html", {"study": invitation.study})
+    return render(request, "annotation/join_door.html", {"study": invitation.study})
 
 
 @door
@@ -91,10 +94,10 @@ def resume(request: HttpRequest) -> HttpResponse:
     if seating.knows_conditions(request.user):
         return refused(request, _knows_conditions(), 403)
     if request.method != "POST":
-        return form_page(request, "annotation/join_resume.html", {"form": ResumeForm()})
+        return render(request, "annotation/join_resume.html", {"form": ResumeForm()})
     form = ResumeForm(request.POST)
     if not form.is_valid():
-        return form_page(request, "annotation/join_resume.html", {"form": form}, 400)
+        return render(request, "annotation/join_resume.html", {"form": form}, status=400)
     name, address = f"seat {form.cleaned_data['pseudonym']}", client_address(request)
     try:
         throttle.enter(name, address)
@@ -103,7 +106,7 @@ def resume(request: HttpRequest) -> HttpResponse:
     seat = invitations.resume(**form.cleaned_data)
     if seat is None or seating.knows_conditions(seat.user):
         form.add_error(None, _("No place has this pseudonym and this code."))
-        return form_page(request, "annotation/join_resume.html", {"form": form}, 400)
+        return render(request, "annotation/join_resume.html", {"form": form}, status=400)
     throttle.forget(name, address)
     return come_back(request, seat)
 
@@ -181,16 +184,6 @@ def status_of(error: ValueError) -> int:
     return 410 if closed or gone else 409
 
 
-def form_page(
-    request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    """A page with a form. Under "no-referrer" browsers send it from the origin "null", which the
-    check against forged forms refuses; "strict-origin" tells nothing but the name of the site."""
-    response = render(request, template, context, status=status)
-    response["Referrer-Policy"] = "strict-origin"
-    return response
-
-
 def _arrive(request: HttpRequest, study: Study) -> HttpResponse:
     user = request.user if request.user.is_authenticated else None
     try:
@@ -217,7 +210,7 @@ def _begin(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST":
         joined = crowd.begin(known)
         return let_in(request, joined)
-    return form_page(request, "annotation/join_door.html", {"study": study})
+    return render(request, "annotation/join_door.html", {"study": study})
 
 
 def _too_many(request: HttpRequest, form: ResumeForm, seconds: int) -> HttpResponse:
@@ -228,7 +221,7 @@ def _too_many(request: HttpRequest, form: ResumeForm, seconds: int) -> HttpRespo
         minutes,
     )
     form.add_error(None, sentence % {"n": minutes})
-    response = form_page(request, "annotation/join_resume.html", {"form": form}, 429)
+    response = render(request, "annotation/join_resume.html", {"form": form}, status=429)
     response["Retry-After"] = str(seconds)
     return response
 

@@ -69,7 +69,7 @@ def receipt(request: HttpRequest, receipt: str) -> HttpResponse:
         completion = crowd.completion_of(found.seat.study, took["kind"])
     context = {"withdrawal": found, "completion": completion}
     response = render(request, "annotation/leave_receipt.html", context)
-    response["Referrer-Policy"] = "no-referrer"
+    response["Referrer-Policy"] = "strict-origin"
     return response
 
 
