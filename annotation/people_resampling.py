@@ -4,7 +4,8 @@ One person's answers hang together, so people are drawn with replacement, each w
 A statistic that is a ratio of sums over people needs two products per resample; agreement needs the
 product of two people's weights per pair of answers. Someone drawn twice counts as two people who
 happen to have said the same, but is never paired with themselves: such a pair would agree by
-construction.
+construction. Products of weights vary more than weights, so intervals of agreement are on the safe
+side (Owen 2007, The pigeonhole bootstrap).
 """
 
 from __future__ import annotations
