@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from io import StringIO
 
 import pytest
@@ -48,8 +49,9 @@ def test_made_twice_it_is_the_same(db, demo_settings):
     assert set(Run.objects.values_list("state", flat=True)) == {Run.State.DONE}
     annotator = get_user_model().objects.get(username="annotator")
     (card,) = enrolment.overview(annotator)
-    assert card["done"] == 0
-    assert card["next_url"]
+    assert (card["phase"], card["done"]) == ("consent", 0)
+    kinds = Counter(Item.objects.values_list("kind", flat=True))
+    assert (kinds["practice"], kinds["attention"]) == (4, 2)
     judged = SliderRating.objects.values_list("assignment__seat__simulated", flat=True)
     assert set(judged) == {True}
 

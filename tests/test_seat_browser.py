@@ -94,6 +94,7 @@ def test_a_whole_seat_from_consent_to_code_by_keyboard_alone(visitor, live_serve
     heading(visitor, "Your items")
     tab_to(visitor, "Start item 1")
     for assignment in seat.assignments.exclude(item__kind="practice").order_by("rank"):
+        expect(visitor.locator(f'body[data-item="{assignment.token}"]')).to_be_attached()
         at_step(visitor, "rate")
         if assignment.item.kind == "attention":
             keys.type(str(assignment.item.expected["rating"][0]))

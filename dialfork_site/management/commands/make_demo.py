@@ -49,6 +49,8 @@ RUNS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
 }
 SEATS, SIMULATED = 14, 12
+PHASES = ("consent", "instructions", "practice", "questionnaire")
+PRACTICE, PASS_MARK, ATTENTION = 4, 2, 2
 OTHER_VERSION = (
     "This database holds the demo of another version. Give the demo a new database, "
     "for example DATABASE_URL=sqlite:///var/demo.sqlite3 make demo."
@@ -109,7 +111,10 @@ class Command(BaseCommand):
             return runs.work_through(run)
 
     def study(self, forks: Corpus, annotator: Any) -> None:
-        """Twelve simulated seats are filled; the demo annotator's and a free one wait."""
+        """Twelve simulated seats are filled; the demo annotator's and a free one wait.
+
+        A person walks the whole way, from consent over practice to the questions at the end.
+        """
         study = Study.objects.filter(slug=STUDY).first() or create_study(
             slug=STUDY,
             title="Conversations and procedures",
@@ -117,6 +122,10 @@ class Command(BaseCommand):
             seed=demo.SEED,
             n_seats=SEATS,
             n_simulated=SIMULATED,
+            phases=PHASES,
+            n_practice=PRACTICE,
+            pass_mark=PASS_MARK,
+            n_attention=ATTENTION,
         )
         assign_seat(study, annotator)
         simulate_study(study)
