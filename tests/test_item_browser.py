@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import re
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotation import step_times
 from annotation.enrolment import assign_seat
-from annotation.models import Assignment, OnsetMark, PrefixJudgement, Skip, SliderRating
+from annotation.models import (
+    Assignment,
+    Draft,
+    OnsetMark,
+    PrefixJudgement,
+    ProblemReport,
+    Skip,
+    SliderRating,
+    StepTime,
+)
 from tests.browsing import PHONE, look, quiet, sign_in
 from tests.studies import assistant_turns, item_at, make_study
 
@@ -124,36 +135,290 @@ def test_the_slider_gives_no_place_to_start_from(visitor, live_server, late):
     expect(slider).to_have_attribute("aria-valuetext", "not answered yet")
 
 
+def saved(page) -> None:
+    expect(page.locator('[data-is="saved"]')).to_be_visible()
+
+
+def unquiet(page, *words: str) -> None:
+    """The browser itself noted refused or failed requests, which this test caused."""
+    page.problems[:] = [said for said in page.problems if not any(word in said for word in words)]
+
+
 def test_a_reload_loses_nothing_and_a_confirmed_step_leaves_no_draft(visitor, live_server, late):
     visitor.goto(url(live_server, late, "rate"))
     visitor.locator('input[name="rating"]').fill("37")
-    expect(visitor.locator(".state.saved")).to_be_visible()
+    saved(visitor)
+    assert Draft.objects.get().values == {"rating": 37}
     assert not SliderRating.objects.exists()
+    visitor.evaluate("localStorage.clear()")
     visitor.reload()
     expect(visitor.locator('input[name="rating"]')).to_have_value("37")
+    saved(visitor)
     visitor.get_by_role("button", name="Confirm rating").click()
     at_step(visitor, "instruction")
     visitor.locator(".seg label", has_text="Yes").click()
     visitor.locator(".pick label.bubble").nth(1).click()
+    saved(visitor)
     visitor.reload()
     expect(visitor.locator('input[name="appears"][value="yes"]')).to_be_checked()
     expect(visitor.locator('input[name="onset"]').nth(1)).to_be_checked()
-    assert visitor.evaluate("Object.keys(localStorage).filter(k => k.endsWith(':rate'))") == []
+    assert visitor.evaluate("Object.keys(localStorage)") == []
+    assert [draft.step for draft in Draft.objects.all()] == ["instruction"]
 
 
-def test_somebody_signed_out_meanwhile_finds_the_entry_again(
-    visitor, live_server, late, annotator, client
+def test_what_is_entered_offline_is_sent_once_when_the_connection_is_back(
+    visitor, live_server, late
+):
+    visitor.goto(url(live_server, late, "rate"))
+    rating = visitor.locator('input[name="rating"]')
+    rating.fill("37")
+    saved(visitor)
+    visitor.context.set_offline(True)
+    rating.fill("62")
+    expect(visitor.locator('[data-is="offline"]')).to_be_visible()
+    expect(visitor.locator('[data-is="saved"]')).to_be_hidden()
+    visitor.get_by_role("button", name="Confirm rating").click()
+    expect(visitor.locator('[data-trouble="offline"]')).to_be_visible()
+    expect(rating).to_have_value("62")
+    assert Draft.objects.get().values == {"rating": 37}
+    visitor.context.set_offline(False)
+    saved(visitor)
+    draft = Draft.objects.get()
+    assert (draft.values, draft.revision) == ({"rating": 62}, 2)
+    assert not SliderRating.objects.exists()
+    unquiet(visitor, "ERR_INTERNET_DISCONNECTED")
+    visitor.get_by_role("button", name="Confirm rating").click()
+    at_step(visitor, "instruction")
+    assert SliderRating.objects.get().value == 62
+
+
+def test_leaving_with_something_unsent_asks_first_and_a_later_visit_sends_it(
+    visitor, live_server, late
+):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').click()
+    visitor.context.set_offline(True)
+    visitor.keyboard.type("62")
+    expect(visitor.locator('[data-is="offline"]')).to_be_visible()
+    asked = []
+    visitor.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    visitor.evaluate("setTimeout(() => location.reload(), 0)")
+    visitor.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    expect(visitor.locator('input[name="rating"]')).to_have_value("62")
+    other = visitor.context.new_page()
+    visitor.close(run_before_unload=False)
+    other.context.set_offline(False)
+    other.goto(url(live_server, late, "rate"))
+    expect(other.locator('input[name="rating"]')).to_have_value("62")
+    saved(other)
+    assert Draft.objects.get().values == {"rating": 62}
+
+
+def test_a_save_that_fails_is_never_shown_as_saved(visitor, live_server, late):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.route("**/draft/", lambda route: route.fulfill(status=500, body="broken"))
+    visitor.locator('input[name="rating"]').fill("37")
+    expect(visitor.locator('[data-is="kept"]')).to_be_visible()
+    expect(visitor.locator('[data-is="saved"]')).to_be_hidden()
+    visitor.locator('input[name="rating"]').fill("370")
+    expect(visitor.locator('[data-is="invalid"]')).to_be_visible()
+    assert not Draft.objects.exists()
+
+
+def test_two_tabs_do_not_overwrite_each_other_unseen(visitor, live_server, late):
+    visitor.goto(url(live_server, late, "rate"))
+    other = visitor.context.new_page()
+    other.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').fill("37")
+    saved(visitor)
+    other.locator('input[name="rating"]').fill("62")
+    stale = other.locator('[data-trouble="stale"]')
+    expect(stale).to_be_visible()
+    assert Draft.objects.get().values == {"rating": 37}
+    other.get_by_role("button", name="Take the newer one").click()
+    expect(other.locator('input[name="rating"]')).to_have_value("37")
+    expect(stale).to_be_hidden()
+    other.locator('input[name="rating"]').fill("62")
+    saved(other)
+    visitor.locator('input[name="rating"]').fill("11")
+    visitor.get_by_role("button", name="Keep what is here").click()
+    saved(visitor)
+    assert Draft.objects.get().values == {"rating": 11}
+
+
+def test_somebody_signed_out_keeps_the_page_signs_in_beside_it_and_confirms(
+    visitor, live_server, late, annotator
 ):
     visitor.goto(url(live_server, late, "rate"))
     visitor.locator('input[name="rating"]').fill("37")
+    saved(visitor)
     visitor.context.clear_cookies(name="sessionid")
     visitor.get_by_role("button", name="Confirm rating").click()
-    expect(visitor).to_have_url(re.compile(reverse("login")))
-    visitor.locator('input[name="username"]').fill(annotator.username)
-    visitor.locator('input[name="password"]').fill("a-long-pass-phrase")
-    visitor.keyboard.press("Enter")
+    expect(visitor.locator('[data-trouble="signed_out"]')).to_be_visible()
     expect(visitor.locator('input[name="rating"]')).to_have_value("37")
-    assert not SliderRating.objects.exists()
+    with visitor.context.expect_page() as opened:
+        visitor.get_by_role("link", name="Sign in (new tab)").click()
+    beside = opened.value
+    beside.locator('input[name="username"]').fill(annotator.username)
+    beside.locator('input[name="password"]').fill("a-long-pass-phrase")
+    beside.keyboard.press("Enter")
+    expect(beside.get_by_role("heading", name="You are signed in")).to_be_visible()
+    beside.close()
+    # Signing in changes the form's token as well; the page takes the new one.
+    visitor.get_by_role("button", name="Confirm rating").click()
+    unquiet(visitor, "401")
+    at_step(visitor, "instruction")
+    assert SliderRating.objects.get().value == 37
+
+
+def test_going_back_shows_the_answer_and_nothing_to_change(visitor, live_server, late):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').fill("80")
+    visitor.get_by_role("button", name="Confirm rating").click()
+    at_step(visitor, "instruction")
+    visitor.go_back()
+    expect(visitor.get_by_text("80 of 100")).to_be_visible()
+    expect(visitor.locator('input[name="rating"]')).to_have_count(0)
+    visitor.get_by_role("link", name="Go on").click()
+    at_step(visitor, "instruction")
+    assert SliderRating.objects.get().value == 80
+
+
+def test_a_double_click_confirms_once_and_nothing_on_the_next_item(visitor, live_server, late):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').fill("80")
+    visitor.get_by_role("button", name="Confirm rating").dblclick()
+    at_step(visitor, "instruction")
+    assert SliderRating.objects.get().value == 80
+
+
+def test_guidelines_and_reports_open_in_place_and_keys_rest_while_typing(
+    visitor, live_server, late
+):
+    visitor.goto(url(live_server, late, "rate"))
+    keys = visitor.keyboard
+    keys.press("j")
+    keys.press("g")
+    expect(visitor.locator("#guidelines")).to_be_visible()
+    keys.press("Escape")
+    expect(visitor.locator("#guidelines")).to_be_hidden()
+    assert visitor.evaluate("document.activeElement.closest('li').id").startswith("turn-")
+    keys.press("f")
+    expect(visitor.locator("#problem")).to_be_visible()
+    visitor.get_by_label("What is wrong?").focus()
+    keys.type("yes 1 2 3 n s g f ?")
+    assert visitor.locator('input[name="rating"]').input_value() == ""
+    visitor.get_by_role("button", name="Send the report").click()
+    expect(visitor.get_by_text("Reported.")).to_be_visible()
+    at_step(visitor, "rate")
+    assert ProblemReport.objects.get().text == "yes 1 2 3 n s g f ?"
+
+
+def test_no_two_controls_of_a_step_have_one_key(visitor, live_server, late):
+    turn = assistant_turns(late.item.dialogue)[2]
+    visitor.goto(url(live_server, late, "item"))
+    for step, answer in (("rate", "40"), ("instruction", "y"), ("prefix", "y")):
+        at_step(visitor, step)
+        found = visitor.eval_on_selector_all("[data-key]", "all => all.map(e => e.dataset.key)")
+        taken = [*found, "j", "k", "?", *"0123456789"]
+        assert len(taken) == len(set(taken)), step
+        listed = visitor.locator("#keys dt kbd").all_inner_texts()
+        assert set(found) <= {key.lower() for key in listed}, step
+        visitor.keyboard.type(answer)
+        if step == "instruction":
+            visitor.locator(f"#turn-{turn} input").check()
+        visitor.keyboard.press("Control+Enter")
+
+
+def test_only_the_time_in_which_the_page_is_seen_and_used_counts(
+    visitor, live_server, late, monkeypatch
+):
+    """20 s of use, 10 min hidden, 15 s of use: 35 s, whatever the clock of the device says."""
+    start = timezone.now()
+    passed = [0.0]
+    monkeypatch.setattr(step_times, "now", lambda: start + timedelta(seconds=passed[0]))
+    visitor.clock.install(time=start - timedelta(days=1))
+    visitor.goto(url(live_server, late, "rate"))
+
+    def go(seconds: float, *, used: bool) -> None:
+        for _ in range(int(seconds // 5)):
+            if used:
+                visitor.mouse.move(10 + passed[0] % 7, 200)
+            passed[0] += 5
+            visitor.clock.run_for(5000)
+            visitor.wait_for_timeout(20)
+
+    def seen(state: str) -> None:
+        visitor.evaluate(
+            """state => {
+                const now = { value: state, configurable: true };
+                Object.defineProperty(document, "visibilityState", now);
+                document.dispatchEvent(new Event("visibilitychange"));
+            }""",
+            state,
+        )
+        visitor.wait_for_timeout(50)
+
+    go(20, used=True)
+    seen("hidden")
+    go(600, used=False)
+    seen("visible")
+    go(15, used=True)
+    visitor.locator('input[name="rating"]').fill("37")
+    visitor.clock.run_for(1000)
+    visitor.wait_for_timeout(300)
+    counted = StepTime.objects.get().active_ms
+    assert 32000 <= counted <= 38000
+
+
+def test_after_a_minute_without_use_no_more_time_counts(visitor, live_server, late, monkeypatch):
+    start = timezone.now()
+    passed = [0.0]
+    monkeypatch.setattr(step_times, "now", lambda: start + timedelta(seconds=passed[0]))
+    visitor.clock.install(time=start)
+    visitor.goto(url(live_server, late, "rate"))
+    for _ in range(20):
+        passed[0] += 15
+        visitor.clock.run_for(15000)
+        visitor.wait_for_timeout(20)
+    assert 57000 <= StepTime.objects.get().active_ms <= 63000
+
+
+def test_any_script_runs_in_its_own_direction(visitor, live_server, late):
+    late.item.dialogue.turns.filter(number=2).update(text="مرحبا، كيف أساعدك؟")
+    visitor.goto(url(live_server, late, "rate"))
+    shown = "#turn-2 .text"
+    assert visitor.eval_on_selector(shown, "e => getComputedStyle(e).direction") == "rtl"
+    assert visitor.eval_on_selector("#turn-1 .text", "e => getComputedStyle(e).direction") == "ltr"
+    assert visitor.locator(shown).get_attribute("lang") == ""
+    order = visitor.eval_on_selector_all(".bench .turn", "all => all.map(e => e.id)")
+    assert order[:3] == ["turn-1", "turn-2", "turn-3"]
+    look(visitor, "rtl")
+
+
+def test_three_steps_by_touch_on_a_phone(browser, client, annotator, live_server, late):
+    client.force_login(annotator)
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    cookie = client.cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
+    page = context.new_page()
+    page.goto(url(live_server, late, "item"))
+    track = page.locator('.blind-range input[type="range"]').bounding_box()
+    page.touchscreen.tap(track["x"] + track["width"] * 0.7, track["y"] + track["height"] / 2)
+    value = int(page.locator('input[name="rating"]').input_value())
+    assert 65 <= value <= 75
+    page.get_by_role("button", name="Confirm rating").tap()
+    page.locator(".seg label", has_text="Yes").tap()
+    page.locator(".pick label.bubble").nth(1).tap()
+    page.get_by_role("button", name="Confirm both").tap()
+    page.locator(".seg label", has_text="Mostly").tap()
+    page.get_by_role("button", name="Confirm and go on").tap()
+    expect(page.locator('form[data-draft="rate"]')).to_be_visible()
+    assert late.token not in page.url
+    assert SliderRating.objects.get().value == value
+    assert PrefixJudgement.objects.get().answer == "mostly"
+    context.close()
 
 
 def test_a_no_hides_the_turns_to_choose_from(visitor, live_server, late):
@@ -170,7 +435,7 @@ def test_a_no_hides_the_turns_to_choose_from(visitor, live_server, late):
 def test_an_item_is_skipped_with_a_reason_by_keyboard(visitor, live_server, late):
     visitor.goto(url(live_server, late, "rate"))
     visitor.keyboard.press("s")
-    expect(visitor.get_by_role("heading", name="Skip item")).to_be_visible()
+    expect(visitor.get_by_role("heading", name="Skip this item")).to_be_visible()
     visitor.get_by_label("I would rather not read it").check()
     visitor.get_by_role("button", name="Skip this item").click()
     expect(visitor.locator('form[data-draft="rate"]')).to_be_visible()
@@ -231,7 +496,7 @@ def test_on_a_phone_the_workflow_starts_folded_and_the_answer_stays_in_reach(
     visitor.locator(".proc summary").click()
     expect(visitor.get_by_text("Read the booking back")).to_be_visible()
     visitor.locator(".proc summary").click()
-    visitor.locator(".turns .turn").last.scroll_into_view_if_needed()
+    visitor.locator(".bench .turns .turn").last.scroll_into_view_if_needed()
     expect(visitor.get_by_role("button", name="Confirm rating")).to_be_in_viewport()
     visitor.locator('input[name="rating"]').fill("40")
     visitor.get_by_role("button", name="Confirm rating").click()
