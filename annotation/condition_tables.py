@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from annotation.agreement import wilson
-from annotation.design import TYPES
+from annotation.design import POSITIONS, TYPES
 from annotation.judgement_rows import Judgement, JudgementRow
 from annotation.study_statistics import (
     confirmation_rate,
@@ -43,9 +43,9 @@ class Coverage:
         return self.finished + self.skipped + self.started + self.waiting
 
     @property
-    def share(self) -> float | None:
-        """Finished of planned; None where nothing is planned."""
-        return self.finished / self.planned if self.planned else None
+    def beside(self) -> int:
+        """Assignments that ended otherwise or were opened again."""
+        return self.expired + self.withdrawn + self.reopened
 
 
 def coverage(rows: Iterable[JudgementRow]) -> list[Coverage]:
@@ -60,6 +60,21 @@ def coverage(rows: Iterable[JudgementRow]) -> list[Coverage]:
             *(counts[cell][status] for status in ("expired", "withdrawn", "reopened")),
         )
         for cell in _ordered(counts)
+    ]
+
+
+def by_position(found: Iterable[Coverage]) -> list[tuple[str, bool, list[Coverage | None]]]:
+    """Coverage with the positions side by side: (type, is foil, one entry per k from 1 to 4).
+
+    A conformant dialogue has no position: its entry stands alone.
+    """
+    table: dict[tuple[str, bool], dict[int, Coverage]] = defaultdict(dict)
+    for each in found:
+        type_, k, is_foil = each.cell
+        table[type_, is_foil][k] = each
+    return [
+        (type_, is_foil, [cells.get(k) for k in (POSITIONS if type_ else (0,))])
+        for (type_, is_foil), cells in table.items()
     ]
 
 

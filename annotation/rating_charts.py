@@ -98,7 +98,7 @@ def rating_lines(rq1: Stats) -> Figure | None:
     anchor = rq1["conformant"]
     data.append(marks([5], [anchor], INKS["conformant"], SHAPES["conformant"], 10))
     numbers = line_numbers(ends, height=round(250 * _spread(ends) / 104))
-    labels = [each | {"text": names[int(each["text"]) - 1], "xshift": 9} for each in numbers]
+    labels = [each | {"text": names[int(each["text"]) - 1], "x": 4.2} for each in numbers]
     return Figure(
         name="ratings-by-type",
         heading="RQ1 · Ratings by type",

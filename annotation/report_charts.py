@@ -185,7 +185,8 @@ def before_the_fork(rq4: Stats) -> Figure | None:
     lines = marks([p + 0.36 for p in places], [s for _, s in rows], "--text", "circle", 7, True)
     return Figure(
         name="before-the-fork",
-        heading=f"RQ4 · {percent_text(rq4['all'])} say the turns before the fork followed",
+        heading=f"RQ4 · {percent_text(rq4['all'])} say the turns before the fork followed the "
+        "workflow, or mostly",
         note="Filled: yes; grey: mostly; outlined: no. Lines: yes or mostly, 95 % Wilson. "
         "Forks with an assistant turn before them.",
         label="Share of yes or mostly: "

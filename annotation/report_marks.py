@@ -27,7 +27,7 @@ def marks(
         "x": values if across else places,
         "y": places if across else values,
         f"error_{'x' if across else 'y'}": whiskers([each for _, each in pairs], ink),
-        "marker": {"color": ink, "symbol": shape, "size": size, "line": {"width": 2}},
+        "marker": {"color": ink, "symbol": shape, "size": size, "line": {"width": 2, "color": ink}},
         "cliponaxis": False,
         "hoverinfo": "skip",
     }

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from annotation import report_charts, report_files, report_tables
+from annotation.condition_tables import by_position
 from annotation.group_reports import GroupReport
 from annotation.item_spread import ONSET_APART, RATING_APART, differing
 from annotation.judgement_rows import COLUMNS, PEOPLE
@@ -87,7 +88,7 @@ def _shown(group: GroupReport, figures: Sequence[Figure], question: str) -> dict
         "counts": group.counts,
         "figures": figures,
         "profiles": group.profiles,
-        "coverage": group.coverage,
+        "coverage": by_position(group.coverage),
     }
     if group.statistics:
         shown |= {

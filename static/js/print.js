@@ -16,8 +16,22 @@ function theme(name) {
   document.dispatchEvent(new CustomEvent("themechange"));
 }
 
+// A chart drawn for a wide screen shrinks as a whole: it is not drawn anew for the paper.
+function letShrink(svg) {
+  const [width, height] = [svg.getAttribute("width"), svg.getAttribute("height")];
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.style.maxWidth = `${width}px`;
+}
+
 window.addEventListener("beforeprint", () => {
   before = page.getAttribute("data-theme");
   theme("light");
+  document.querySelectorAll(".plot svg.main-svg").forEach(letShrink);
 });
-window.addEventListener("afterprint", () => theme(before));
+window.addEventListener("afterprint", () => {
+  document.querySelectorAll(".plot svg.main-svg").forEach((svg) => {
+    svg.removeAttribute("viewBox");
+    svg.style.maxWidth = "";
+  });
+  theme(before);
+});
