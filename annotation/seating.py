@@ -47,6 +47,9 @@ RESEARCHERS = "researchers"
 BATCH = 500
 # Activity is written down once a minute at most: saving a draft costs no second write.
 TOUCH_AFTER = timedelta(minutes=1)
+# Who says that they rest is waited for longer, but not for ever: their items wait as well.
+PAUSE_TIMES = 7
+HELD = (Seat.State.ACTIVE, Seat.State.PAUSED)
 # Left by their person: what is unfinished there waits for somebody else.
 LEFT = (Seat.State.EXPIRED, Seat.State.SCREENED_OUT, Seat.State.DECLINED)
 
@@ -79,7 +82,8 @@ def take(study: Study, user: Any, *, invitation: Invitation | None = None) -> Se
         as KnowsConditions, StudyNotOpen (only when closed: seats are given out before the launch
         too) or NoSeatLeft.
     """
-    if knows_conditions(user):
+    # Who made the study has seen how it was drawn, with a role or without.
+    if knows_conditions(user) or study.created_by_id == user.pk:
         raise KnowsConditions(
             _(
                 "%s can see the conditions of the study and so cannot annotate in it. Use an "
@@ -126,7 +130,7 @@ def sweep(now: datetime | None = None, *, study: Study | None = None) -> int:
     Doing it twice changes nothing the second time. A seat whose items are all finished stays.
     """
     now = now or timezone.now()
-    seats = Seat.objects.filter(state=Seat.State.ACTIVE, expires_at__lte=now, user__isnull=False)
+    seats = Seat.objects.filter(state__in=HELD, expires_at__lte=now, user__isnull=False)
     if study is not None:
         seats = seats.filter(study=study)
     due = seats.filter(Exists(_unfinished_of_seat())).select_related("study").order_by("pk")
@@ -139,13 +143,19 @@ def expire(seat: Seat, *, actor: Any = None, reason: str = "given up") -> bool:
     Unfinished items end and can be taken over; finished ones stay. Unlike a seat that idled, it
     does not come back to the person by itself (see `revive`). False when it was not in use.
     """
-    held = (Seat.State.ACTIVE, Seat.State.PAUSED)
-    return _give_up(seat, Seat.objects.filter(state__in=held), actor, reason, {"expires_at": None})
+    return _give_up(seat, Seat.objects.filter(state__in=HELD), actor, reason, {"expires_at": None})
 
 
 def pause(seat: Seat, *, actor: Any = None) -> bool:
-    """Stop an active seat without taking it away; a paused seat does not expire."""
-    change = {"state": Seat.State.PAUSED, "expires_at": None}
+    """Stop an active seat without taking it away.
+
+    Paused by its own person it is kept PAUSE_TIMES as long as without activity; paused by the study
+    team it does not expire.
+    """
+    kept = None
+    if actor is not None and actor.pk == seat.user_id:
+        kept = _renewal(seat.study, timezone.now(), times=PAUSE_TIMES)["expires_at"]
+    change = {"state": Seat.State.PAUSED, "expires_at": kept}
     return _switch(seat, [Seat.State.ACTIVE], change, "seat.paused", actor)
 
 
@@ -257,7 +267,7 @@ def _unfinished_of_seat(ended: tuple[str, ...] = ("",)) -> QuerySet[Assignment]:
 
 def _expire_idle(seat: Seat, now: datetime) -> bool:
     # Asked again in the update: the person may have come back a moment ago.
-    due = Seat.objects.filter(state=Seat.State.ACTIVE, expires_at__lte=now)
+    due = Seat.objects.filter(state__in=HELD, expires_at__lte=now)
     return _give_up(seat, due, None, "idle", {})
 
 
@@ -299,9 +309,9 @@ def _taking(study: Study, user: Any, invitation: Invitation | None) -> dict[str,
     }
 
 
-def _renewal(study: Study, now: datetime) -> dict[str, Any]:
+def _renewal(study: Study, now: datetime, *, times: int = 1) -> dict[str, Any]:
     """Activity now; with `idle_hours` 0 a seat never expires."""
-    hours = study.idle_hours
+    hours = study.idle_hours * times
     return {
         "last_active_at": now,
         "expires_at": now + timedelta(hours=hours) if hours else None,

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation import judging, seating
 from annotation.judging import ItemEnded
-from annotation.models import Assignment, AuditEntry, Item, Seat, SliderRating, Study
+from annotation.models import Assignment, AuditEntry, Draft, Item, Seat, SliderRating, Study
 from annotation.seating import EnrolmentRefused, NoSeatLeft, SeatRefused
 from tests.studies import make_study
 
@@ -125,6 +125,36 @@ def test_a_late_answer_is_refused_and_the_totals_stay(held, other_annotator):
     assert open_or_done.count() == 5
 
 
+def test_the_late_persons_pages_say_so_and_their_draft_stays(client, held, annotator):
+    late = held.assignments.get(rank=1)
+    Draft.objects.create(assignment=late, step="rate", values={"rating": 20})
+    left_since(held, HOURS_30 + MINUTE)
+    seat = seating.take(held.study, User.objects.create(username="next"))
+    client.force_login(annotator)
+    answer = client.post(f"/items/{late.token}/rate/", {"rating": "20"})
+    assert answer.status_code == 409
+    assert "somebody else" in answer.text
+    assert Draft.objects.get(assignment=late).values == {"rating": 20}
+    assert not SliderRating.objects.exists()
+    assert seat.assignments.unfinished().count() == 5
+
+
+def test_a_place_that_was_left_idle_is_had_back_from_its_page(client, held, annotator):
+    left_since(held, HOURS_30 + MINUTE)
+    seating.sweep()
+    client.force_login(annotator)
+    page = f"/seats/{held.pseudonym}/"
+    assert "Ask for the place back" in client.get(page).text
+    assert client.post(f"{page}return/").url == page
+    held.refresh_from_db()
+    assert held.state == Seat.State.ACTIVE
+    seating.expire(held)
+    assert "Ask for the place back" not in client.get(page).text
+    client.post(f"{page}return/")
+    held.refresh_from_db()
+    assert held.state == Seat.State.EXPIRED
+
+
 def test_each_judge_of_an_item_judges_it_alone(annotator, other_annotator, db):
     study = make_study(n_seats=2, overlap=0.4)
     one, two = (seating.take(study, user) for user in (annotator, other_annotator))
@@ -219,6 +249,14 @@ def test_a_paused_seat_waits_without_expiring(held, researcher):
         ("seat.paused", researcher.pk, held.pk),
         ("seat.resumed", researcher.pk, held.pk),
     ]
+
+
+def test_who_pauses_is_waited_for_longer_but_not_for_ever(held, annotator, other_annotator):
+    start = timezone.now()
+    assert seating.pause(held, actor=annotator)
+    assert seating.sweep(start + 7 * HOURS_30 - MINUTE) == 0
+    assert seating.sweep(start + 7 * HOURS_30 + MINUTE) == 1
+    assert seating.take(held.study, other_annotator).succeeds == held
 
 
 def test_a_study_without_a_time_limit_lets_nobody_expire(study, annotator):

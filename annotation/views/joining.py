@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +19,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation import crowd, invitations, phases, seating
 from annotation.invitations import Joined
@@ -126,6 +127,22 @@ def welcome(request: HttpRequest, pseudonym: str) -> HttpResponse:
         return redirect("annotation:join-welcome", seat.pseudonym)
     code = request.session.pop(CODE, {}).get(seat.pseudonym)
     return render(request, "annotation/join_welcome.html", {"seat": seat, "code": code})
+
+
+@annotator_may_see
+@require_POST
+def return_to_seat(request: HttpRequest, pseudonym: str) -> HttpResponse:
+    """Ask for a place back that was left idle; it comes back unless somebody has begun in it."""
+    seat = get_object_or_404(
+        Seat.objects.select_related("study"), pseudonym=pseudonym, user=request.user
+    )
+    try:
+        seat = seating.take(seat.study, request.user)
+    except EnrolmentRefused as error:
+        return refused(request, str(error), status_of(error))
+    if seat.state == Seat.State.EXPIRED:
+        messages.warning(request, _("The place was given to somebody else in the meantime."))
+    return redirect(phases.seat_url(seat))
 
 
 class ResumeForm(forms.Form):
