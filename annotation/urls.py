@@ -47,6 +47,7 @@ urlpatterns = [
     path("join/welcome/<pseudonym>/", joining.welcome, name="join-welcome"),
     path("join/prolific/<slug>/", joining.prolific, name="join-prolific"),
     path("join/<token>/", joining.join, name="join"),
+    path("seats/<pseudonym>/return/", joining.return_to_seat, name="return-to-seat"),
     path("seats/<pseudonym>/withdraw/", leaving.withdraw, name="withdraw"),
     path("seats/<pseudonym>/", seats.seat, name="seat"),
     path("seats/<pseudonym>/<step>/", seats.act, name="seat-act"),

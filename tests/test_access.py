@@ -39,6 +39,7 @@ OPEN_TO_ANNOTATORS = {
     "annotation:join-prolific",
     "annotation:join-resume",
     "annotation:join-welcome",
+    "annotation:return-to-seat",
     "annotation:withdraw",
     "annotation:withdrawn",
 }
@@ -71,6 +72,10 @@ ROUTES = sorted(set(named()))
 
 @pytest.fixture
 def addresses(annotator) -> dict[str, str]:
+    return every_address(annotator)
+
+
+def every_address(annotator) -> dict[str, str]:
     """A working address for every named pattern, filled with rows that exist."""
     seat = assign_seat(make_study(), annotator)
     dialogue = Dialogue.objects.filter(forks__isnull=False).first()
