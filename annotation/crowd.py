@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation import invitations, seating
@@ -22,6 +24,7 @@ PLATFORM = "prolific"
 COMPLETION = "https://app.prolific.com/submissions/complete"
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 IDENTIFIER = re.compile(r"[0-9A-Fa-f]{24}\Z")
+KEPT_WITHOUT_SEAT = timedelta(days=7)
 # Which code a person takes back; None while they are still at it.
 KINDS = {
     Seat.State.FINISHED: "complete",
@@ -83,12 +86,15 @@ def remember(study: Study, came: Arrival, user: Any = None) -> CrowdIdentity:
     """Write down who came, once; the same person in the same session finds their row again.
 
     `user` is who is signed in now. Another person in the middle of their session is refused, and
-    so is the same person in another session once they have a seat: they have a code for that.
+    so is the same person in another session once they have a seat: they have a code for that. Ids
+    of people who looked and took no seat are forgotten after a week.
 
     Raises ArrivalRefused.
     """
     if user is not None:
         _refuse_another_person(study, came, user)
+    only_looked = CrowdIdentity.objects.filter(study=study, seat=None)
+    only_looked.filter(recorded_at__lt=timezone.now() - KEPT_WITHOUT_SEAT).delete()
     identity, new = CrowdIdentity.objects.get_or_create(
         study=study,
         platform=PLATFORM,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from annotation import crowd
 from annotation.models import CrowdIdentity, Seat, Study
@@ -111,6 +113,15 @@ def test_the_same_person_in_another_session_needs_their_code(client, study):
 def test_who_only_looked_may_come_in_another_session(client, study):
     arrive(client)
     assert begin(Client(), session=OTHER_SESSION).crowd_identity.session == OTHER_SESSION
+
+
+def test_ids_of_who_only_looked_are_forgotten_after_a_week(client, study):
+    begin(client)
+    arrive(Client(), pid=OTHER_PID)
+    CrowdIdentity.objects.update(recorded_at=timezone.now() - timedelta(days=8))
+    arrive(Client(), pid="7d8e" * 6)
+    left = set(CrowdIdentity.objects.values_list("person", flat=True))
+    assert left == {PID, "7d8e" * 6}
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,13 @@ def receipt(request: HttpRequest, receipt: str) -> HttpResponse:
 
 def _leave(request: HttpRequest, seat: Seat, mode: str) -> HttpResponse:
     kind = _kind(seat)
-    account = throttle.account_key(request.user.get_username())
+    names = (request.user.get_username(), f"seat {seat.pseudonym}")
     withdrawal = withdrawing.withdraw(seat, mode)
     request.user.refresh_from_db()
     if not request.user.is_active:
-        FailedLogin.objects.filter(account=account).delete()
+        # Failed attempts hold an address of the network.
+        keys = [throttle.account_key(name) for name in names]
+        FailedLogin.objects.filter(account__in=keys).delete()
         logout(request)
     # The platform's ids are gone; that a code is due is all that is known of them.
     request.session[LEFT] = {"receipt": withdrawal.receipt, "kind": kind}
