@@ -1,4 +1,5 @@
-// Keys of an item page. Every one of them does what a control on the page does.
+// Keys of an item page, with its form or with the answers given. Every one of them does what a control
+// on the page does.
 "use strict";
 
 (() => {
@@ -41,13 +42,13 @@
     const { key, target } = event;
     if ((event.ctrlKey || event.metaKey) && key === "Enter") {
       event.preventDefault();
-      if (!document.querySelector("dialog[open]")) form.requestSubmit();
+      if (form && !document.querySelector("dialog[open]")) form.requestSubmit();
       return;
     }
     if (key === "Escape" && typing(target)) return target.blur();
     if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (typing(target)) return;
-    if (key === "?") {
+    if (key === "?" && keyList) {
       event.preventDefault();
       keyList.showModal();
       return;
