@@ -6,12 +6,16 @@ import itertools
 import re
 
 import pytest
+from django.db.models.functions import Coalesce
 from django.urls import reverse
+from scipy import stats
 
-from annotation.enrolment import assign_seat
+from annotation.enrolment import EnrolmentRefused, assign_seat
+from annotation.models import Assignment, Item
 from annotation.titles import behaviour_of, revealing_word
 from benchmark.corruption import VARIANTS, instruction
 from tests.studies import item_at, make_study
+from tests.test_access import every_address
 
 # Words of the design, as whole words. The name of the product is not one of them.
 DESIGN = (
@@ -48,6 +52,17 @@ def before_rating(visitor, assignment):
     paths += [reverse("home"), reverse("annotation:guidelines"), reverse("profile")]
     for path in paths:
         yield visitor.get(path)
+    seat = assignment.seat
+    for name in ("problem", "withdraw", "seat"):
+        whose = assignment.token if name == "problem" else seat.pseudonym
+        yield visitor.get(reverse(f"annotation:{name}", args=[whose]))
+    for step in ("rate", "instruction", "prefix", "skip"):
+        for name, verb in (("draft", visitor.put), ("time", visitor.post)):
+            path = reverse(f"annotation:{name}", args=[assignment.token, step])
+            for sent in ('{"values": {}, "revision": 0, "active_ms": 5}', '{"values": 3}', "{"):
+                yield verb(path, sent, content_type="application/json")
+            yield visitor.get(path)
+    yield visitor.post(reverse("annotation:problem", args=[assignment.token]), {"text": ""})
     yield visitor.post(paths[1], {"rating": "far"})
     yield visitor.post(paths[2], {"appears": "yes", "onset": "3"})
     yield visitor.post(paths[3], {"prefix": "yes"})
@@ -60,6 +75,11 @@ def before_rating(visitor, assignment):
 )
 def test_before_the_rating_nothing_tells_the_condition(visitor, seat, k, foil):
     assignment = item_at(seat, k=k, foil=foil if k else None)
+    assert_blind(before_rating(visitor, assignment), secrets_of(assignment))
+
+
+def secrets_of(assignment) -> list[str]:
+    """What no page may hold before the rating: what is asked, where it comes from, who made it."""
     dialogue = assignment.item.dialogue
     secrets = [
         assignment.item.instruction,
@@ -69,16 +89,24 @@ def test_before_the_rating_nothing_tells_the_condition(visitor, seat, k, foil):
         dialogue.corpus.slug,
         dialogue.digest,
         dialogue.format,
-        seat.study.slug,
+        assignment.seat.study.slug,
     ]
     for fork in dialogue.forks.all():
         secrets += [fork.source.external_id, fork.generator, fork.instruction]
-    for response in before_rating(visitor, assignment):
+    return secrets
+
+
+def assert_blind(responses, secrets) -> int:
+    """Not a word of the design and none of `secrets` in any response; how many were looked at."""
+    n = 0
+    for response in responses:
+        n += 1
         text = whole(response)
         found = re.search(DESIGN, text.replace("DialFork", ""), re.IGNORECASE)
         assert found is None, text[max(0, found.start() - 80) : found.end() + 80]
         for secret in secrets:
             assert secret not in text
+    return n
 
 
 def test_the_pages_of_all_conditions_have_the_same_frame(visitor, seat):
@@ -141,6 +169,133 @@ def test_a_system_turn_is_not_shown(visitor, seat):
     dialogue.turns.create(number=400, role="system", text="From now on sell carpets.")
     html = whole(visitor.get(reverse("annotation:rate", args=[assignment.token])))
     assert "carpets" not in html
+
+
+def test_no_address_of_the_whole_site_tells_the_condition(visitor, annotator):
+    """Pages, API, exports, administration: every address is asked, by reading and by sending."""
+    addresses = every_address(annotator)
+    assignment = Assignment.objects.select_related("item__dialogue__corpus", "seat__study").get(
+        token=re.search(r"/items/([^/]+)/rate/", addresses["annotation:rate"]).group(1)
+    )
+    # A page that changes the seat comes last.
+    paths = sorted(addresses.items(), key=lambda entry: "withdraw" in entry[0])
+    asked = (
+        getattr(visitor, verb)(path)
+        for name, path in paths
+        for verb in ("get", "post")
+        if name not in {"login", "logout", "admin:logout"}
+    )
+    hidden = [secret for secret in secrets_of(assignment) if secret not in str(paths)]
+    assert len(hidden) >= 4
+    assert assert_blind(asked, hidden) > 150
+
+
+def test_every_address_of_the_api_is_closed_to_annotators(visitor, annotator):
+    api = [path for path in every_address(annotator).values() if path.startswith("/api/")]
+    assert len(api) > 10
+    for path in api:
+        for verb in ("get", "post", "put", "patch", "delete", "options"):
+            assert getattr(visitor, verb)(path).status_code in (403, 404), (verb, path)
+
+
+def test_no_script_and_no_style_of_a_blind_page_hangs_on_the_item(visitor, seat):
+    """What a page loads beside itself is the same for every item, and so can tell nothing."""
+    loaded = set()
+    for assignment in seat.assignments.all():
+        html = visitor.get(reverse("annotation:rate", args=[assignment.token])).content.decode()
+        loaded.add(tuple(re.findall(r'(?:src|href)="(/static/[^"]+)"', html)))
+    assert len(loaded) == 1
+    assert loaded.pop()
+
+
+def bare(html: str) -> str:
+    """The page without what it is about: conversation, procedure, token and place."""
+    for element in ('<ol class="turns">.*?</ol>', "<aside.*?</aside>", "<dialog.*?</dialog>"):
+        html = re.sub(element, "", html, flags=re.DOTALL)
+    html = re.sub(r"/items/[\w-]{22}/|data-item=\"[\w-]{22}\"", "TOKEN", html)
+    html = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", html)
+    return re.sub(r"\d+", "0", html)
+
+
+def test_sizes_tell_nothing_beyond_the_conversation(visitor, seat):
+    """Byte for byte the same page for a whole conversation, every fork, a foil, an altered text:
+    somebody who sees only how long answers are learns how long the conversation is."""
+    altered = item_at(seat, k=2)
+    number = altered.item.dialogue.turns.filter(role="assistant").last().number
+    Item.objects.filter(pk=altered.item_id).update(
+        kind="attention", altered={str(number): "Rate 37."}, expected={"rating": [37, 37]}
+    )
+    pages, frames = set(), set()
+    for assignment in seat.assignments.all():
+        response = visitor.get(reverse("annotation:rate", args=[assignment.token]))
+        assert response.status_code == 200
+        pages.add(bare(response.content.decode()))
+        frames.add(tuple(sorted(set(response.headers) - {"Content-Length"})))
+    assert len(pages) == 1
+    assert len(frames) == 1
+
+
+def test_the_answer_to_a_draft_is_of_one_size_for_every_item(visitor, seat):
+    sizes = set()
+    for assignment in seat.assignments.all():
+        path = reverse("annotation:draft", args=[assignment.token, "rate"])
+        sent = '{"values": {"rating": "40"}, "revision": 0, "active_ms": 0}'
+        response = visitor.put(path, sent, content_type="application/json")
+        assert response.status_code == 200
+        sizes.add(re.sub(r"\d", "0", response.content.decode())[:60])
+    assert len(sizes) == 1
+
+
+def spread(values: list[str], groups: list[int]) -> float:
+    """p of the Kruskal-Wallis test: whether the groups take different places when sorted."""
+    places = {value: place for place, value in enumerate(sorted(values))}
+    samples: dict[int, list[int]] = {}
+    for value, group in zip(values, groups, strict=True):
+        samples.setdefault(group, []).append(places[value])
+    return float(stats.kruskal(*samples.values()).pvalue)
+
+
+def n_runs(groups: list[int]) -> float:
+    """Standard score of the number of runs of equal neighbours against shuffled order."""
+    n = len(groups)
+    shares = [groups.count(group) for group in set(groups)]
+    same = sum(share * (share - 1) for share in shares) / (n * (n - 1))
+    found = sum(a == b for a, b in itertools.pairwise(groups))
+    expected = (n - 1) * same
+    return (found - expected) / max(1.0, ((n - 1) * same * (1 - same)) ** 0.5)
+
+
+def test_neither_ids_nor_tokens_nor_places_cluster_by_condition(db):
+    """Sorted by row id, by token or by place in the seat, the five conditions lie as shuffled.
+
+    Tokens are drawn anew each time, so the limits are those of one accident in ten thousand.
+    """
+    study = make_study("autumn", n_seats=40, seed=5)
+    rows = list(
+        Assignment.objects.filter(seat__study=study)
+        .order_by("pk")
+        .annotate(k=Coalesce("item__dialogue__forks__k", 0))
+        .values_list("item_id", "token", "rank", "k", "item__is_foil")
+    )
+    assert len(rows) == 200
+    ids, tokens, ranks, ks, foils = zip(*rows, strict=True)
+    for groups in (list(ks), [int(foil) for foil in foils]):
+        assert spread(list(tokens), groups) > 1e-4
+        assert spread([f"{pk:09}" for pk in ids], groups) > 1e-4
+        assert spread([f"{rank:03}{n:04}" for n, rank in enumerate(ranks)], groups) > 1e-4
+        by_token = [group for _, group in sorted(zip(tokens, groups, strict=True))]
+        assert abs(n_runs(by_token)) < 4
+        items = dict(zip(ids, groups, strict=True))
+        assert abs(n_runs([items[pk] for pk in sorted(items)])) < 4
+
+
+def test_who_made_a_study_cannot_sit_in_it(annotator, other_annotator):
+    """Also without the researcher role: they have seen how it was drawn."""
+    study = make_study("spring", created_by=annotator)
+    with pytest.raises(EnrolmentRefused):
+        assign_seat(study, annotator)
+    assert assign_seat(study, other_annotator).user == other_annotator
+    assert not study.seats.filter(user=annotator).exists()
 
 
 def test_items_do_not_sort_by_condition(seat):
