@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -18,12 +20,21 @@ from annotation.models import (
     Seat,
     Skip,
     SliderRating,
+    StepTime,
     Study,
+    Withdrawal,
 )
 from benchmark.models import Corpus, Dialogue, Turn
 from benchmark.records import BadRecord
 
 IMPORTED = "imported"
+# Heads of the chains of a study that came by import: what they attest is not here.
+IMPORTED_HEADS = "imported_heads"
+# Who judged what in a study made from another tool's files, under a key of this site.
+JUDGES_KEPT = "judges"
+# Keys of a design that stay on this site.
+PRIVATE = (IMPORTED, IMPORTED_HEADS, JUDGES_KEPT)
+STEPS = ("rate", "instruction", "prefix")
 
 Row = Mapping[str, Any]
 
@@ -48,7 +59,25 @@ def restore_judgements(
     for row in rows:
         study = _study(known, row, corpora)
         counts["new" if _store(study, corpora, row) else "unchanged"] += 1
+    for slug, entry in known.items():
+        if entry.get("withdrawn") or entry.get("commitments"):
+            where = {"study": slug, "where": f"MANIFEST.json, studies.{slug}"}
+            _restore_seats(_study(known, where, corpora), entry, where)
     return counts
+
+
+def _restore_seats(study: Study, entry: Row, where: Row) -> None:
+    """Who withdrew, with and without judgements left, and the heads of the chains."""
+    for pseudonym, mode in entry.get("withdrawn", {}).items():
+        seat = _seat(study, {**where, "annotator": pseudonym, "simulated": False})
+        if Withdrawal.objects.filter(seat=seat).exists():
+            continue
+        Withdrawal.objects.create(seat=seat, mode=mode, receipt=secrets.token_hex(16))
+        Seat.objects.filter(pk=seat.pk).update(state=Seat.State.WITHDRAWN)
+    heads = entry.get("commitments", {})
+    if study.design.get(IMPORTED) and study.design.get(IMPORTED_HEADS) != heads and heads:
+        study.design[IMPORTED_HEADS] = heads
+        study.save(update_fields=["design"])
 
 
 def _study(known: Mapping[str, Row], row: Row, corpora: Mapping[str, Corpus]) -> Study:
@@ -78,19 +107,52 @@ def _store(study: Study, corpora: Mapping[str, Corpus], row: Row) -> bool:
     if dialogue is None:
         raise BadRecord(row["where"], f"the dialogue {row['dialogue']} is not there")
     seat = _seat(study, row)
-    assignment = Assignment.objects.filter(
-        seat=seat, item__dialogue=dialogue, item__is_foil=row["is_foil"]
-    ).first()
+    # A release of the first form knows first attempts only.
+    attempt = row.get("attempt", 1)
+    assignment = (
+        Assignment.objects.main()
+        .filter(seat=seat, item__dialogue=dialogue, item__is_foil=row["is_foil"], attempt=attempt)
+        .first()
+    )
     if assignment is None:
         assignment = Assignment.objects.create(
-            seat=seat, item=_item(study, dialogue, row), rank=row["order"]
+            seat=seat,
+            item=_item(study, dialogue, row),
+            rank=row["order"],
+            attempt=attempt,
+            post_reveal=row.get("post_reveal", False),
+            **_ended(row),
         )
         _answers(assignment, dialogue, row)
+        _times(assignment, row)
         return True
     slider = getattr(assignment, "slider", None)
     if (slider.value if slider else None) != row["slider"]:
         raise BadRecord(row["where"], "another answer to this item is here already")
     return False
+
+
+def _ended(row: Row) -> dict[str, Any]:
+    status = row.get("status")
+    if status not in Assignment.Ended.values:
+        return {}
+    return {"ended": status, "ended_at": timezone.now()}
+
+
+def _times(assignment: Assignment, row: Row) -> None:
+    """Durations become times that start now: when it was is not told."""
+    now = timezone.now()
+    for step in STEPS:
+        wall, active = row.get(f"{step}_wall_ms"), row.get(f"{step}_active_ms")
+        if wall is None and active is None:
+            continue
+        StepTime.objects.create(
+            assignment=assignment,
+            step=step,
+            opened_at=now,
+            submitted_at=None if wall is None else now + timedelta(milliseconds=wall),
+            active_ms=active or 0,
+        )
 
 
 def _item(study: Study, dialogue: Dialogue, row: Row) -> Item:
@@ -100,6 +162,7 @@ def _item(study: Study, dialogue: Dialogue, row: Row) -> Item:
         study=study,
         dialogue=dialogue,
         is_foil=row["is_foil"],
+        kind=Item.Kind.MAIN,
         defaults={
             "instruction": row["shown_instruction"],
             "instruction_type": row["shown_type"],

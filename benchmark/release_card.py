@@ -16,6 +16,13 @@ _COLUMNS = (
     ("annotations", "what annotators answered, by pseudonym; null where a step was not reached"),
 )
 
+_FORM_2 = (
+    "Only rows with `post_reveal` false are blind judgements; `status` says how far a row came.",
+    "`withdrawn` marks answers left under the pseudonym by somebody who withdrew. Times are",
+    "durations in milliseconds. `commitments` in the manifest are the heads of the chains that",
+    "prove in which order was answered and shown.",
+)
+
 
 def card(manifest: Mapping[str, Any]) -> str:
     """The card as Markdown; the same manifest gives the same text."""
@@ -82,12 +89,15 @@ def _annotations(manifest: Mapping[str, Any]) -> list[str]:
         + (f", of which {s['simulated']} are simulated (no people)" if s["simulated"] else "")
         for s in manifest["studies"]
     ]
+    gone = sum(len(s.get("withdrawn", {})) for s in manifest["studies"])
     return [
         "## Annotations",
         "",
         "Pseudonyms were drawn at random and stand for no name. Rows with `simulated` true were",
         "made by a program and are no evidence about people.",
+        *(_FORM_2 if manifest["format"] >= 2 else ()),
         "",
         *shown,
+        *([f"- {gone} withdrew; the manifest names their seats"] if gone else ()),
         "",
     ]

@@ -30,6 +30,7 @@ _RUN_STEP = pa.struct(
     ]
 )
 _PLACE = [("corpus", TEXT), ("format", TEXT)]
+STEPS = ("rate", "instruction", "prefix")
 
 TABLES: dict[str, pa.Schema] = {
     "workflows": pa.schema(
@@ -99,7 +100,11 @@ TABLES: dict[str, pa.Schema] = {
             ("protocol_version", INT),
             ("annotator", TEXT),
             ("simulated", BOOL),
+            ("withdrawn", BOOL),
             ("order", INT),
+            ("attempt", INT),
+            ("post_reveal", BOOL),
+            ("status", TEXT),
             *_PLACE,
             ("dialogue", TEXT),
             ("is_foil", BOOL),
@@ -112,16 +117,33 @@ TABLES: dict[str, pa.Schema] = {
             ("prefix", TEXT),
             ("skipped", TEXT),
             ("finished", BOOL),
+            *((f"{step}_{what}_ms", INT) for step in STEPS for what in ("wall", "active")),
         ]
     ),
 }
+# The form of releases; an older version is written in its own form for ever.
+FORMAT = 2
+SINCE_2 = {
+    "withdrawn",
+    "attempt",
+    "post_reveal",
+    "status",
+    *(f"{step}_{what}_ms" for step in STEPS for what in ("wall", "active")),
+}
+
+
+def schema_of(name: str, format: int = FORMAT) -> pa.Schema:
+    """The columns of table `name` in a release of this form."""
+    if format >= 2 or name != "annotations":
+        return TABLES[name]
+    return pa.schema([column for column in TABLES[name] if column.name not in SINCE_2])
 
 
 class Table:
     """One table being written: `add` rows, then `close`."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.name, self.schema = name, TABLES[name]
+    def __init__(self, folder: Path, name: str, format: int = FORMAT) -> None:
+        self.name, self.schema = name, schema_of(name, format)
         self.rows = 0
         self.paths = (folder / f"{name}.jsonl", folder / f"{name}.parquet")
         self._lines = self.paths[0].open("w", encoding="utf-8", newline="\n")
@@ -129,7 +151,7 @@ class Table:
         self._waiting: list[dict[str, Any]] = []
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append `rows`; each has exactly the columns of the table."""
+        """Append `rows`; each has at least the columns of the table."""
         for row in rows:
             ordered = {name: _sorted(row[name]) for name in self.schema.names}
             self._lines.write(json.dumps(ordered, **_JSON) + "\n")

@@ -11,7 +11,6 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -21,19 +20,18 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from annotation.models import Assignment, Study
-from annotation.restoring import IMPORTED
+from annotation import announcing, release_judgements
+from annotation.models import Study
 from benchmark import release_rows
 from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Turn
 from benchmark.records import FORK_TYPES, digest_of
 from benchmark.release_card import card
-from benchmark.release_rows import Row, Scope
-from benchmark.release_tables import TABLES, Table, sha256_of
+from benchmark.release_rows import Scope
+from benchmark.release_tables import FORMAT, TABLES, Table, sha256_of
 from benchmark.splitting import RULE
 from benchmark.variants import VARIANTS_VERSION
 
 MANIFEST, CARD = "MANIFEST.json", "README.md"
-FORMAT = 1
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}(\.{_NUMBER})?\Z")
 
@@ -67,7 +65,7 @@ def publish(corpus: Corpus, version: str, out: Path, *, reveal: bool = False) ->
     work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         before = _state(scope)
-        counts = _write_tables(scope, work)
+        counts = _write_tables(scope, work, _format_of(corpus, version))
         if _state(scope) != before:
             raise ReleaseRefused("the data changed while they were written out; publish again")
         manifest = _manifest(scope, version, counts, work)
@@ -78,6 +76,12 @@ def publish(corpus: Corpus, version: str, out: Path, *, reveal: bool = False) ->
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def _format_of(corpus: Corpus, version: str) -> int:
+    """The form `version` was first published in, so that it gives the same bytes again."""
+    held = Release.objects.filter(corpus=corpus, version=version).first()
+    return held.manifest.get("format", FORMAT) if held else FORMAT
 
 
 def _refuse_open_studies(scope: Scope) -> None:
@@ -125,17 +129,12 @@ def _state(scope: Scope) -> tuple[Any, ...]:
         Turn.objects.filter(dialogue__corpus__in=scope.corpora).count(),
         Fork.objects.filter(dialogue__corpus__in=scope.corpora).count(),
         list(Trajectory.objects.filter(mine).order_by("id").values_list("id", "digest")),
-        [
-            Assignment.objects.filter(item__dialogue__corpus__in=scope.corpora)
-            .filter(**{f"{path}__isnull": False})
-            .count()
-            for path in ("slider", "slider__confirmation__onset__prefix", "skip", "finished_at")
-        ],
+        release_judgements.state(scope),
     )
 
 
-def _write_tables(scope: Scope, folder: Path) -> dict[str, int]:
-    tables = {name: Table(folder, name) for name in TABLES}
+def _write_tables(scope: Scope, folder: Path, format: int) -> dict[str, int]:
+    tables = {name: Table(folder, name, format) for name in TABLES}
     try:
         tables["workflows"].add(release_rows.workflow_rows(scope))
         for dialogues, turns, forks in release_rows.dialogue_parts(scope):
@@ -144,57 +143,11 @@ def _write_tables(scope: Scope, folder: Path) -> dict[str, int]:
             tables["forks"].add(forks)
         for rows in release_rows.trajectory_parts(scope):
             tables["trajectories"].add(rows)
-        tables["annotations"].add(annotation_rows(scope))
+        tables["annotations"].add(release_judgements.judgement_rows(scope))
     finally:
         for table in tables.values():
             table.close()
     return {name: table.rows for name, table in tables.items()}
-
-
-def _answered(scope: Scope) -> list[Assignment]:
-    answered = Q(slider__isnull=False) | Q(skip__isnull=False)
-    rows = Assignment.objects.filter(answered, item__dialogue__corpus__in=scope.corpora)
-    rows = rows.select_related(
-        "seat__study",
-        "item__dialogue",
-        "skip",
-        "slider__confirmation__onset__prefix",
-        "slider__confirmation__onset__turn",
-    )
-    return sorted(rows, key=lambda a: (a.seat.study.slug, a.seat.pseudonym, a.rank))
-
-
-def annotation_rows(scope: Scope) -> Iterator[Row]:
-    """One row per judged item: who (by pseudonym), what was shown, and each answer or null."""
-    for row in _answered(scope):
-        item, seat = row.item, row.seat
-        slider, skip = getattr(row, "slider", None), getattr(row, "skip", None)
-        confirmation = getattr(slider, "confirmation", None)
-        onset = getattr(confirmation, "onset", None)
-        prefix = getattr(onset, "prefix", None)
-        turn = onset.turn if onset else None
-        yield {
-            "study": seat.study.slug,
-            "protocol_version": seat.study.protocol_version,
-            "annotator": seat.pseudonym,
-            "simulated": seat.simulated,
-            "order": row.rank,
-            "corpus": scope.name(item.dialogue.corpus_id),
-            "format": item.dialogue.format,
-            "dialogue": item.dialogue.external_id,
-            "is_foil": item.is_foil,
-            "shown_type": item.instruction_type,
-            "shown_variant": item.instruction_variant,
-            "shown_instruction": item.instruction,
-            "slider": slider.value if slider else None,
-            "confirmation": confirmation.answer if confirmation else None,
-            "onset_marked": onset is not None,
-            "onset_turn": turn.number if turn else None,
-            "onset_assistant_turn": turn.assistant_number if turn else None,
-            "prefix": prefix.answer if prefix else None,
-            "skipped": skip.reason if skip else None,
-            "finished": row.finished_at is not None,
-        }
 
 
 def _manifest(scope: Scope, version: str, counts: dict[str, int], folder: Path) -> dict[str, Any]:
@@ -211,7 +164,7 @@ def _manifest(scope: Scope, version: str, counts: dict[str, int], folder: Path) 
         "corpora": [_corpus_entry(c) for c in scope.corpora],
         "split": {"rule": RULE},
         "forking": _forking(scope),
-        "studies": _studies(scope),
+        "studies": release_judgements.study_entries(scope),
         "files": {
             path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size}
             for path in sorted(folder.iterdir())
@@ -247,29 +200,6 @@ def _forking(scope: Scope) -> dict[str, Any]:
     }
 
 
-def _studies(scope: Scope) -> list[dict[str, Any]]:
-    found: dict[str, list[Assignment]] = {}
-    for row in _answered(scope):
-        found.setdefault(row.seat.study.slug, []).append(row)
-    entries = []
-    for slug, rows in sorted(found.items()):
-        study = rows[0].seat.study
-        seats = {row.seat_id: row.seat for row in rows}
-        entries.append(
-            {
-                "study": slug,
-                "title": study.title,
-                "seed": study.seed,
-                "protocol_version": study.protocol_version,
-                "design": {k: v for k, v in study.design.items() if k != IMPORTED},
-                "judgements": len(rows),
-                "annotators": len(seats),
-                "simulated": sum(seat.simulated for seat in seats.values()),
-            }
-        )
-    return entries
-
-
 def _frozen(corpus: Corpus, version: str, manifest: dict[str, Any]) -> dict[str, Any]:
     """`manifest`, now the only one of its version, or the one it was first published with."""
     lines = {n: f["sha256"] for n, f in manifest["files"].items() if n.endswith(".jsonl")}
@@ -280,6 +210,10 @@ def _frozen(corpus: Corpus, version: str, manifest: dict[str, Any]) -> dict[str,
             with transaction.atomic():
                 Release.objects.create(
                     corpus=corpus, version=version, digest=digest, manifest=manifest
+                )
+                announcing.announce(
+                    "release.published",
+                    {"corpus": corpus.slug, "version": version, "digest": digest},
                 )
         except IntegrityError:
             held = Release.objects.get(corpus=corpus, version=version)

@@ -51,6 +51,7 @@ SERVICES = {
     "annotation/practice.py",
     "annotation/practice_items.py",
     "annotation/questionnaires.py",
+    "annotation/release_judgements.py",
     "annotation/report_rows.py",
     "annotation/seating.py",
     "annotation/step_times.py",

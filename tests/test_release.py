@@ -12,6 +12,8 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import (
     Assignment,
+    Commitment,
+    Delivery,
     InstructionConfirmation,
     Item,
     OnsetMark,
@@ -19,7 +21,10 @@ from annotation.models import (
     Seat,
     Skip,
     SliderRating,
+    StepTime,
     Study,
+    Webhook,
+    Withdrawal,
 )
 from benchmark.formats.building import dialogue, turn
 from benchmark.importing import import_records, import_release
@@ -430,3 +435,151 @@ def test_the_commands(full, out, capsys):
     shutil.rmtree(out)
     with pytest.raises(CommandError, match="is no version"):
         call_command("publish_release", "back", "one", "--out", str(out))
+
+
+def leave(study, *, mode):
+    """The person of `study` withdraws, as far as tables tell of it."""
+    seat = study.seats.get(number=1)
+    if mode == "erase":
+        for model in (PrefixJudgement, OnsetMark, InstructionConfirmation, SliderRating, Skip):
+            path = {
+                "PrefixJudgement": "onset__confirmation__slider__assignment__seat",
+                "OnsetMark": "confirmation__slider__assignment__seat",
+                "InstructionConfirmation": "slider__assignment__seat",
+            }.get(model.__name__, "assignment__seat")
+            model.objects.filter(**{path: seat}).delete()
+        seat.assignments.update(ended="withdrawn", finished_at=None, opened_at=None)
+    Withdrawal.objects.create(seat=seat, mode=mode, receipt="r")
+    Seat.objects.filter(pk=seat.pk).update(state="withdrawn", user=None)
+    return seat.pseudonym
+
+
+def back(out, tmp_path, slug="small-forks"):
+    """The release imported into an empty database and published again."""
+    for model in (Commitment, Withdrawal, StepTime):
+        model.objects.all().delete()
+    forget_everything()
+    report = import_release(Corpus.objects.create(slug=slug), out)
+    assert report.rejected == []
+    publish(Corpus.objects.get(slug=slug), "1.0", tmp_path / "again")
+    return bytes_of(tmp_path / "again")
+
+
+def test_every_judgement_says_how_far_it_came_and_how_long_it_took(full, out, study):
+    first, second = study.seats.get(number=1).assignments.order_by("rank")[:2]
+    Assignment.objects.filter(pk=second.pk).update(ended="expired")
+    StepTime.objects.create(
+        assignment=first,
+        step="rate",
+        opened_at="2026-01-01T00:00:00Z",
+        submitted_at="2026-01-01T00:01:03.500Z",
+        active_ms=41_000,
+    )
+    publish(full, "1.0", out)
+    found = {r["order"]: r for r in rows(out, "annotations") if not r["simulated"]}
+    assert {n: r["status"] for n, r in found.items()} == {
+        1: "submitted",
+        2: "expired",
+        3: "in_progress",
+        4: "skipped",
+    }
+    assert (found[1]["rate_wall_ms"], found[1]["rate_active_ms"]) == (63_500, 41_000)
+    assert (found[2]["rate_wall_ms"], found[2]["rate_active_ms"]) == (None, None)
+    assert {r["protocol_version"] for r in found.values()} == {1}
+
+
+def test_practice_and_attention_items_are_no_judgements(full, out):
+    Item.objects.filter(assignments__rank=1).update(kind="attention")
+    Item.objects.filter(assignments__rank=2).update(kind="practice")
+    manifest = publish(full, "1.0", out)
+    assert {r["order"] for r in rows(out, "annotations")} == {3, 4}
+    assert manifest["studies"][0]["judgements"] == 4
+
+
+def test_a_reopened_attempt_is_marked_and_counted_apart(full, out, study, tmp_path):
+    first = study.seats.get(number=1).assignments.get(rank=1)
+    again = Assignment.objects.create(
+        item=first.item, seat=first.seat, rank=9, attempt=2, post_reveal=True
+    )
+    judge(again, 66, "no")
+    manifest = publish(full, "1.0", out)
+    entry = manifest["studies"][0]
+    assert (entry["judgements"], entry["reopened"]) == (8, 1)
+    marked = [r for r in rows(out, "annotations") if r["post_reveal"]]
+    assert [(r["attempt"], r["slider"], r["dialogue"]) for r in marked] == [
+        (2, 66, first.item.dialogue.external_id)
+    ]
+    before = bytes_of(out)
+    assert back(out, tmp_path) == before
+
+
+def test_who_withdrew_and_left_their_answers_is_marked(full, out, study, tmp_path):
+    name = leave(study, mode="keep")
+    manifest = publish(full, "1.0", out)
+    assert manifest["studies"][0]["withdrawn"] == {name: "keep"}
+    told = {(r["annotator"], r["withdrawn"]) for r in rows(out, "annotations")}
+    assert (name, True) in told and len(told) == 2
+    assert "1 withdrew" in (out / "README.md").read_text()
+    before = bytes_of(out)
+    assert back(out, tmp_path) == before
+
+
+def test_who_had_their_answers_erased_is_a_name_without_answers(full, out, study, tmp_path):
+    publish(full, "0.9", out)
+    name = leave(study, mode="erase")
+    assert name.encode() in (out / "annotations.jsonl").read_bytes()
+    manifest = publish(full, "1.0", tmp_path / "next")
+    entry = manifest["studies"][0]
+    assert (entry["withdrawn"], entry["judgements"]) == ({name: "erase"}, 4)
+    for path in (tmp_path / "next").glob("annotations*"):
+        assert name.encode() not in path.read_bytes()
+    before = bytes_of(tmp_path / "next")
+    assert back(tmp_path / "next", tmp_path) == before
+    assert Seat.objects.get(pseudonym=name).state == "withdrawn"
+
+
+def test_the_heads_of_the_chains_come_along_and_come_back(full, out, study, tmp_path):
+    seat = study.seats.get(number=1)
+    for ordinal in (1, 2):
+        Commitment.objects.create(
+            seat=seat, ordinal=ordinal, leaf="a" * 64, head=f"{ordinal}" * 64, payload="secret"
+        )
+    manifest = publish(full, "1.0", out)
+    assert manifest["studies"][0]["commitments"] == {seat.pseudonym: {"links": 2, "head": "2" * 64}}
+    assert b"secret" not in b"".join(bytes_of(out).values())
+    before = bytes_of(out)
+    assert back(out, tmp_path) == before
+    assert back(out, tmp_path) == before
+
+
+def test_a_version_published_in_the_first_form_stays_in_it(full, out, monkeypatch, tmp_path):
+    monkeypatch.setattr("benchmark.releasing.FORMAT", 1)
+    publish(full, "1.0", out)
+    first = bytes_of(out)
+    assert "attempt" not in rows(out, "annotations")[0]
+    monkeypatch.undo()
+    publish(full, "1.0", out)
+    assert bytes_of(out) == first
+    manifest = publish(full, "1.1", tmp_path / "next")
+    assert manifest["format"] == 2
+    forget_everything()
+    report = import_release(Corpus.objects.create(slug="back"), out)
+    assert (report.rejected, report.annotations) == ([], {"new": 8})
+    assert set(Assignment.objects.values_list("attempt", "ended")) == {(1, "")}
+
+
+def test_a_form_that_is_not_known_is_a_sentence(full, out):
+    publish(full, "1.0", out)
+    path = out / "MANIFEST.json"
+    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
+    with pytest.raises(BadRecord, match="is 3; this software reads 1, 2"):
+        import_release(Corpus.objects.create(slug="back"), out)
+
+
+def test_a_new_version_is_announced_once(full, out):
+    Webhook.objects.create(url="https://example.org/", events=["release.published"])
+    for _ in range(2):
+        publish(full, "1.0", out)
+    body = json.loads(Delivery.objects.get().body)
+    assert body["data"]["version"] == "1.0"
+    assert body["data"]["digest"] == Release.objects.get().digest

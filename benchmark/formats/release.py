@@ -25,7 +25,7 @@ from benchmark.formats.reading import (
 from benchmark.records import BadRecord, Record, WorkflowRecord
 
 MANIFEST = "MANIFEST.json"
-READABLE_FORMAT = 1
+READABLE_FORMATS = (1, 2)
 _PLACE = ("corpus", "format")
 _TURN = ("role", "text", "name", "label", "meta")
 # What is taken from the rows here; the readers of the records check the rest.
@@ -65,8 +65,9 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     """The manifest, after every file was found to have its checksum; raises BadRecord."""
     manifest = expect(parsed(whole(folder / MANIFEST), MANIFEST), dict, MANIFEST)
     try:
-        if expect(manifest.get("format"), int, "format") != READABLE_FORMAT:
-            raise BadRecord("format", f"is {manifest['format']}; this software reads 1")
+        if expect(manifest.get("format"), int, "format") not in READABLE_FORMATS:
+            readable = ", ".join(map(str, READABLE_FORMATS))
+            raise BadRecord("format", f"is {manifest['format']}; this software reads {readable}")
         files = expect(manifest.get("files"), dict, "files")
         corpora = expect(manifest.get("corpora"), list, "corpora")
         for entry in [*files.values(), *corpora, *expect(manifest.get("studies"), list, "studies")]:
@@ -79,6 +80,8 @@ def manifest_of(folder: Path) -> dict[str, Any]:
         for entry in manifest["studies"]:
             for name, kind in _STUDY.items():
                 expect(entry.get(name), kind, f"studies.{name}")
+            for name in ("withdrawn", "commitments"):
+                expect(entry.get(name, {}), dict, f"studies.{name}")
     except BadRecord as bad:
         raise located(MANIFEST, bad) from bad
     for name, entry in files.items():
