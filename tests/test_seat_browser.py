@@ -57,6 +57,7 @@ def tab_to(page, name: str) -> None:
 
 def at_step(page, step: str) -> None:
     expect(page.locator(f'form[data-draft="{step}"]')).to_be_visible()
+    page.wait_for_load_state()  # scripts come after the markup, and keys are theirs
     quiet(page)
 
 
