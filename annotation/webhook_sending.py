@@ -51,6 +51,7 @@ def send_due(now: datetime | None = None) -> int:
 
     A receiver that failed is asked no more in this round: one that is slow delays the others once.
     """
+    now = now or timezone.now()
     failed: set[int] = set()
     arrived = 0
     for delivery in due(now).select_related("webhook")[:AT_ONCE]:
@@ -60,6 +61,7 @@ def send_due(now: datetime | None = None) -> int:
             arrived += 1
         else:
             failed.add(delivery.webhook_id)
+            _postpone(delivery.webhook_id, now)
     return arrived
 
 
@@ -107,6 +109,12 @@ def forget_old(now: datetime | None = None) -> int:
     """Delete what arrived more than 30 days ago; returns how many."""
     before = (now or timezone.now()) - KEPT
     return Delivery.objects.filter(delivered_at__lt=before).delete()[0]
+
+
+def _postpone(webhook_id: int, now: datetime) -> None:
+    """What else waits for a receiver that failed waits a minute more; no try is counted."""
+    others = due(now).filter(webhook_id=webhook_id).order_by()
+    others.update(next_at=now + timedelta(minutes=WAITS[0]))
 
 
 def _claim(delivery: Delivery, now: datetime) -> bool:

@@ -18,11 +18,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError as BrokerError
 
+from annotation import webhook_sending
+from annotation.models import Delivery
 from dialfork_site.celery import app
 from scoring import encoders
 from scoring.models import Chunk, WorkerBeat
 
 WORKER_SILENT = timedelta(seconds=15)
+EVENT_LATE = timedelta(minutes=5)
 STATIC_SAMPLE = "css/base.css"
 
 
@@ -40,6 +43,7 @@ def findings() -> list[Finding]:
     found = list(database())
     if all(one.ok for one in found):
         found += worker()
+        found.append(webhooks())
     return [*found, broker(), encoder(), static_files()]
 
 
@@ -118,6 +122,19 @@ def worker() -> list[Finding]:
             "teams run 'celery -A dialfork_site worker'.",
         )
     ]
+
+
+def webhooks() -> Finding:
+    """Events that should have been sent minutes ago; the sweep of a worker sends them."""
+    late = webhook_sending.due(timezone.now() - EVENT_LATE).count()
+    waiting = Delivery.objects.filter(next_at__isnull=False, webhook__active=True).count()
+    given_up = Delivery.objects.filter(next_at=None, delivered_at=None).count()
+    if late:
+        events = "1 event is" if late == 1 else f"{late} events are"
+        return Finding("webhooks", False, f"{events} late: no worker has sent them. Start one.")
+    rest = f" {given_up} could not be delivered; /admin/ lists why." if given_up else ""
+    wait = "1 delivery waits" if waiting == 1 else f"{waiting} deliveries wait"
+    return Finding("webhooks", True, f"{wait} for the next try.{rest}")
 
 
 def encoder() -> Finding:

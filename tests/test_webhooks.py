@@ -25,6 +25,7 @@ from annotation.announcing import announce
 from annotation.enrolment import assign_seat
 from annotation.models import Delivery, Webhook
 from annotation.webhook_requests import AddressRefused, SendFailed, is_public, target_of
+from dialfork_site import health
 from tests.studies import item_at, make_study
 
 
@@ -294,8 +295,30 @@ def test_a_broken_receiver_is_asked_once_in_a_round(allowed, receiver, hook):
     receiver.statuses = [500] * 5
     for _ in range(3):
         announce("study.launched", {})
-    webhook_sending.send_due()
+    now = timezone.now()
+    webhook_sending.send_due(now)
     assert len(receiver.got) == 1
+    assert sorted(Delivery.objects.values_list("attempts", flat=True)) == [0, 0, 1]
+    assert not webhook_sending.due(now).exists()
+    webhook_sending.send_due(now + timedelta(minutes=1))
+    assert len(receiver.got) == 2
+
+
+def test_events_that_nobody_sends_are_said_and_a_retry_is_not(allowed, receiver, hook):
+    def said():
+        return next(one for one in health.findings() if one.name == "webhooks")
+
+    announce("study.launched", {})
+    assert said().ok
+    Delivery.objects.update(next_at=timezone.now() - timedelta(minutes=6))
+    assert not said().ok
+    assert said().sentence == "1 event is late: no worker has sent them. Start one."
+    receiver.statuses = [500]
+    webhook_sending.send_due()
+    assert said().ok
+    assert said().sentence == "1 delivery waits for the next try."
+    Delivery.objects.update(next_at=None)
+    assert "1 could not be delivered" in said().sentence
 
 
 def test_what_arrived_is_forgotten_after_thirty_days(allowed, receiver, hook):
