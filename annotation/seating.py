@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -118,9 +119,14 @@ def touch(seat: Seat, *, now: datetime | None = None) -> bool:
     if seat.last_active_at and seat.expires_at and now - seat.last_active_at < TOUCH_AFTER:
         return True
     change = _renewal(seat.study, now)
-    held = Seat.objects.filter(pk=seat.pk, state=Seat.State.ACTIVE).update(**change)
+    until = change["expires_at"]
+    # The study team may have given more time than activity does.
+    later = until and Greatest(Coalesce("expires_at", Value(until)), Value(until))
+    mine = Seat.objects.filter(pk=seat.pk, state=Seat.State.ACTIVE)
+    held = mine.update(last_active_at=now, expires_at=later)
     if held:
-        _apply(seat, change)
+        seat.last_active_at = now
+        seat.expires_at = until and max(until, seat.expires_at or until)
     return bool(held)
 
 

@@ -198,6 +198,24 @@ def test_activity_renews_the_seat_and_writes_once_a_minute(held, django_assert_n
     assert held.expires_at == start + timedelta(seconds=61) + HOURS_30
 
 
+def test_activity_does_not_shorten_the_time_that_was_given(held):
+    until = held.expires_at + timedelta(days=9)
+    Seat.objects.filter(pk=held.pk).update(expires_at=until)
+    assert seating.touch(held, now=held.last_active_at + MINUTE)
+    held.refresh_from_db()
+    assert held.expires_at == until
+
+
+def test_a_seat_from_before_there_was_a_time_limit_gets_one_with_activity(held):
+    Seat.objects.filter(pk=held.pk).update(expires_at=None, last_active_at=None)
+    held.refresh_from_db()
+    now = timezone.now()
+    assert seating.touch(held, now=now)
+    assert held.expires_at == now + HOURS_30
+    held.refresh_from_db()
+    assert held.expires_at == now + HOURS_30
+
+
 def test_a_seat_that_was_given_up_is_not_kept_alive(held):
     mine = Seat.objects.select_related("study").get(pk=held.pk)
     seating.expire(held)
