@@ -7,16 +7,17 @@ study.) Every figure is an estimate with its n; where it is undefined it carries
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from annotation.agreement_summary import agreement
 from annotation.design import POSITIONS, TYPES
 from annotation.judgement_rows import CONFORMANT, Judgement
+from annotation.people_draws import PeopleDraws
 from annotation.study_statistics import (
+    CONFIRMED,
+    FOLLOWED,
     confirmation_rate,
     mean_rating_by_position,
     onset_agreement,
@@ -25,8 +26,6 @@ from annotation.study_statistics import (
     tau_b_within_groups,
 )
 from scoring.estimates import Estimate, undefined
-from scoring.rankings import kendall_tau_b
-from scoring.resampling import cluster_bootstrap_ci
 
 __all__ = ["Judgement", "as_json", "rating_order", "recognition", "summarise"]
 RESAMPLES = 1000
@@ -36,12 +35,16 @@ Rows = Sequence[tuple[str, int, int | None]]
 
 
 def summarise(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, Any]:
-    """All statistics of one group of judges as `Estimate`s in nested dictionaries."""
+    """All statistics of one group of judges as `Estimate`s in nested dictionaries.
+
+    Shares have Wilson's interval, and with people drawn a second one in their details.
+    """
+    people = PeopleDraws((j.person for j in judgements), resamples=RESAMPLES, seed=seed)
     return {
         "rq1": rating_order(judgements, seed=seed),
-        "rq2": recognition(judgements),
-        "rq3": onsets(judgements),
-        "rq4": prefixes(judgements),
+        "rq2": recognition(judgements, people),
+        "rq3": onsets(judgements, people),
+        "rq4": prefixes(judgements, people),
         "agreement": agreement(judgements, seed=seed),
     }
 
@@ -63,8 +66,8 @@ def rating_order(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str,
         "mean_breaking": _means(_by_position(breaking), seed),
         "conformant": anchor.get(CONFORMANT, undefined("no_observations")),
         "mean_by_type": {t: _means(by_person[t], seed) for t in TYPES},
-        "tau": _tau(_by_task(forks), seed, person_of=_person),
-        "tau_breaking": _tau(_by_task(breaking), seed, person_of=_person),
+        "tau": _tau(_by_task(forks), seed),
+        "tau_breaking": _tau(_by_task(breaking), seed),
         "tau_by_type": {t: _tau(by_person[t], seed) for t in TYPES},
         "superiority": _superiority(_by_task(forks), seed),
         "superiority_breaking": _superiority(_by_task(breaking), seed),
@@ -76,11 +79,7 @@ def _by_position(judgements: Iterable[Judgement]) -> Rows:
 
 
 def _by_task(judgements: Iterable[Judgement]) -> Rows:
-    return [(f"{j.person} {j.workflow}", j.k, j.rating) for j in judgements]
-
-
-def _person(group: str) -> str:
-    return group.split(" ")[0]
+    return [(f"{j.person}|{j.workflow}", j.k, j.rating) for j in judgements]
 
 
 def _means(rows: Rows, seed: int) -> dict[int, Estimate]:
@@ -88,85 +87,72 @@ def _means(rows: Rows, seed: int) -> dict[int, Estimate]:
     return {k: found.get(k, undefined("no_observations")) for k in POSITIONS}
 
 
-def _tau(rows: Rows, seed: int, person_of: Callable[[str], str] = str) -> Estimate:
+def _tau(rows: Rows, seed: int) -> Estimate:
     """Mean tau-b of the groups, with an interval over people."""
-    found = tau_b_within_groups(rows)
-    if found.value is None or found.ci:
-        return found
-    taus: dict[str, list[float]] = defaultdict(list)
-    for group, pairs in _grouped(rows).items():
-        tau = kendall_tau_b(*zip(*pairs, strict=True)).value
-        if tau is not None:
-            taus[person_of(group)].append(tau)
-    interval = cluster_bootstrap_ci(taus, seed=seed, resamples=RESAMPLES)
-    reason = "" if interval.ci else interval.reason
-    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+    return tau_b_within_groups(rows, resamples=RESAMPLES, seed=seed)
 
 
 def _superiority(rows: Rows, seed: int) -> Estimate:
     """Share of pairs in which the later fork is rated higher, with an interval over people."""
-    found = superiority_within_groups(rows)
-    if found.value is None or found.ci:
-        return found
-    wins: dict[str, list[float]] = defaultdict(list)
-    for group, pairs in _grouped(rows).items():
-        wins[_person(group)] += _wins(pairs)
-    interval = cluster_bootstrap_ci(wins, seed=seed, resamples=RESAMPLES)
-    reason = "" if interval.ci else interval.reason
-    return Estimate(found.value, reason, n=found.n, ci=interval.ci, detail=found.detail)
+    return superiority_within_groups(rows, resamples=RESAMPLES, seed=seed)
 
 
-def _wins(pairs: Sequence[tuple[int, int]]) -> list[float]:
-    """Per two positions of a group: 1 where the later is rated higher, a half where they tie."""
-    k, rating = np.array(pairs, dtype=np.float64).T
-    later, earlier = np.nonzero(k[:, None] > k[None, :])
-    return ((np.sign(rating[later] - rating[earlier]) + 1) / 2).tolist()
-
-
-def _grouped(rows: Rows) -> dict[str, list[tuple[int, int]]]:
-    groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for group, k, rating in rows:
-        if rating is not None:
-            groups[group].append((k, rating))
-    return groups
-
-
-def recognition(judgements: Iterable[Judgement]) -> dict[str, Any]:
+def recognition(judgements: Iterable[Judgement], people: PeopleDraws) -> dict[str, Any]:
     """RQ2: share who say yes or partly, to the true instruction and to foils."""
-    rows = list(judgements)
+    rows = [j for j in judgements if j.confirmed is not None]
     true = [j for j in rows if j.type and not j.is_foil]
+
+    def share(asked: Sequence[Judgement]) -> Estimate:
+        found = confirmation_rate(j.confirmed for j in asked)
+        return people.beside(found, asked, share=lambda j: j.confirmed in CONFIRMED)
+
     return {
-        "true": confirmation_rate(j.confirmed for j in true),
-        "true_by_type": {
-            t: confirmation_rate(j.confirmed for j in true if j.type == t) for t in TYPES
-        },
-        "foil_on_fork": confirmation_rate(j.confirmed for j in rows if j.type and j.is_foil),
-        "foil_on_conformant": confirmation_rate(j.confirmed for j in rows if not j.type),
+        "true": share(true),
+        "true_by_type": {t: share([j for j in true if j.type == t]) for t in TYPES},
+        "foil_on_fork": share([j for j in rows if j.type and j.is_foil]),
+        "foil_on_conformant": share([j for j in rows if not j.type]),
     }
 
 
-def onsets(judgements: Iterable[Judgement]) -> dict[str, Any]:
-    """RQ3: chosen onset against the fork, on confirmed true instructions only."""
+def onsets(judgements: Iterable[Judgement], people: PeopleDraws) -> dict[str, Any]:
+    """RQ3: chosen onset against the fork, on confirmed true instructions only.
+
+    `differences` counts onset minus fork turn.
+    """
     rows = [j for j in judgements if j.type and not j.is_foil and j.onset is not None]
-    differences = Counter(j.onset - j.fork for j in rows if j.onset is not None)
     return {
-        "all": onset_agreement([j.onset for j in rows], [j.fork for j in rows]),
-        "by_type": {
-            t: onset_agreement(
-                [j.onset for j in rows if j.type == t], [j.fork for j in rows if j.type == t]
-            )
-            for t in TYPES
-        },
-        "differences": dict(sorted(differences.items())),
+        "all": _onset(rows, people),
+        "by_type": {t: _onset([j for j in rows if j.type == t], people) for t in TYPES},
+        "differences": dict(sorted(Counter(_away(j) for j in rows).items())),
     }
 
 
-def prefixes(judgements: Iterable[Judgement]) -> dict[str, Any]:
+def _away(judged: Judgement) -> int:
+    return (judged.onset or 0) - judged.fork
+
+
+def _onset(marked: Sequence[Judgement], people: PeopleDraws) -> Estimate:
+    found = onset_agreement([j.onset for j in marked], [j.fork for j in marked])
+    return people.beside(
+        found,
+        marked,
+        exact=lambda j: _away(j) == 0,
+        within_1=lambda j: abs(_away(j)) <= 1,
+        at_or_after=lambda j: _away(j) >= 0,
+    )
+
+
+def prefixes(judgements: Iterable[Judgement], people: PeopleDraws) -> dict[str, Any]:
     """RQ4: share who say that the turns before the fork followed the workflow or mostly did."""
-    rows = [j for j in judgements if j.type and j.fork > 1]
+    rows = [j for j in judgements if j.type and j.fork > 1 and j.prefix is not None]
+
+    def share(asked: Sequence[Judgement]) -> Estimate:
+        found = prefix_rate(j.prefix for j in asked)
+        return people.beside(found, asked, share=lambda j: j.prefix in FOLLOWED)
+
     return {
-        "all": prefix_rate(j.prefix for j in rows),
-        "by_k": {k: prefix_rate(j.prefix for j in rows if j.k == k) for k in POSITIONS if k > 1},
+        "all": share(rows),
+        "by_k": {k: share([j for j in rows if j.k == k]) for k in POSITIONS if k > 1},
     }
 
 

@@ -17,7 +17,19 @@ from annotation.report_tables import Row
 from scoring.estimates import Estimate
 
 Cells = tuple[Any, ...]
-STATISTIC_COLUMNS = ("part", "statistic", "value", "low", "high", "observations", "n", "reason")
+NOTHING = (None, None)
+STATISTIC_COLUMNS = (
+    "part",
+    "statistic",
+    "value",
+    "low",
+    "high",
+    "low_over_people",
+    "high_over_people",
+    "observations",
+    "n",
+    "reason",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +50,9 @@ def table(name: str, groups: Sequence[GroupReport]) -> tuple[list[str], list[Cel
 def _figures(listed: Callable[[Mapping[str, Any]], Sequence[Row]]) -> Table:
     def rows(group: GroupReport) -> Iterator[Cells]:
         for row in listed(group.statistics) if group.statistics else ():
-            low, high = row.ci or (None, None)
-            yield row.group, row.measure, row.value, low, high, row.count, row.n, row.reason
+            intervals = (*(row.ci or NOTHING), *(row.people or NOTHING))
+            figure = (row.group, row.measure, row.value, *intervals)
+            yield (*figure, row.count, row.n, row.reason)
 
     return Table(STATISTIC_COLUMNS, rows)
 

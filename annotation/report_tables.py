@@ -34,7 +34,8 @@ class Row:
     """One figure: `shown` is "number", "share" or "rating"; a `value` of None has a `reason`.
 
     `n` says in words what was counted, `count` is its number of observations. `where` names the
-    judgements behind the figure: parameters of the page of rows.
+    judgements behind the figure: parameters of the page of rows. `people` is the interval of a
+    share with people drawn, beside Wilson's.
     """
 
     group: str
@@ -46,6 +47,7 @@ class Row:
     shown: str = "number"
     count: int = 0
     where: Filter = field(default_factory=dict)
+    people: tuple[float, float] | None = None
 
     @property
     def query(self) -> str:
@@ -164,6 +166,7 @@ def _rq3(rq3: Stats) -> Iterator[Row]:
     ):
         hits = round(found[name] * found["n"]) if found["n"] else 0
         part = {"value": found[name], "n": found["n"], "ci": found.get(f"{name}_ci"), "k": hits}
+        part["share_ci_people"] = found.get(f"{name}_ci_people")
         yield _share("RQ3", measure, part | {"reason": found.get("reason", "")}, marked)
 
 
@@ -281,6 +284,7 @@ def _row(
     ci = tuple(found["ci"]) if found.get("ci") else None
     reason = in_words(found["reason"]) if found.get("reason") else ""
     words = n or str(found["n"])
-    return Row(
-        group, measure, found["value"], ci, words, reason, shown, found["n"], dict(where or {})
-    )
+    drawn = found.get("share_ci_people")
+    people = (drawn[0], drawn[1]) if drawn else None
+    value, count, behind = found["value"], found["n"], dict(where or {})
+    return Row(group, measure, value, ci, words, reason, shown, count, behind, people)
