@@ -45,7 +45,9 @@ KEYED = ("/dialogues/{}/", "/trajectories/{}/", "/runs/{}/", "/api/dialogues/{}/
          "/api/runs/{}/scores/")  # fmt: skip
 NAMED = ("/corpora/{}/", "/corpora/{}/dialogues/", "/corpora/small/workflows/{}/",
          "/corpora/{}/workflows/x/", "/studies/{}/report/", "/api/corpora/{}/", "/items/{}/",
-         "/items/{}/rate/", "/static/{}", "/static/css/{}", "/admin/{}/", "/{}")  # fmt: skip
+         "/items/{}/rate/", "/static/{}", "/static/css/{}", "/admin/{}/", "/{}",
+         "/join/{}/", "/join/prolific/{}/", "/join/welcome/{}/", "/withdrawn/{}/",
+         "/seats/{}/withdraw/", "/studies/{}/invitations/")  # fmt: skip
 WRITING = {("/api/runs/", "post"), ("/runs/new/comparison/", "post")}
 REFUSED = {301, 302, 400, 403, 404, 405, 413, 415, 429}
 
