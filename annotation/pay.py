@@ -111,7 +111,7 @@ def ledger(study: Study, people: Iterable[Any]) -> list[Sequence[Any]]:
 
 
 def in_words(milliseconds: int | None) -> str:
-    """Time as people say it: "1 h 05 min", "12 min", "40 s"; "0 s" for None.
+    """Time as people say it: "1 h 05 min", "12 min 40 s", "40 s"; "0 s" for None.
 
     >>> [in_words(ms) for ms in (3_900_000, 720_000, 40_400, None)]
     ['1 h 05 min', '12 min', '40 s', '0 s']
@@ -120,7 +120,10 @@ def in_words(milliseconds: int | None) -> str:
     hours, minutes = divmod(seconds // 60, 60)
     if hours:
         return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min" if minutes else f"{seconds} s"
+    parts = [f"{minutes} min"] if minutes else []
+    if seconds % 60 or not minutes:
+        parts.append(f"{seconds % 60} s")
+    return " ".join(parts)
 
 
 def stamp(at: datetime | None) -> str | None:

@@ -154,6 +154,7 @@ def _person(request: HttpRequest, seat: Seat, status: int = 200, **more: Any) ->
         "seat": seat,
         "items": items,
         "active": pay.in_words(sum(item.active_ms or 0 for item in items)),
+        "reopenable": seat.user_id is not None and any(item.can_reopen for item in items),
         "acts": seat_acts.offered(seat),
         "written": seat.messages.select_related("author").order_by("-pk")[:PER_PAGE],
         "entries": [_entry(one, seat) for one in entries],
