@@ -147,6 +147,13 @@ def paused_by_team(seat: Seat) -> bool:
     return last is not None and last.actor_id != seat.user_id
 
 
+def may_return(seat: Seat) -> bool:
+    """Whether a person who was away too long can have their place back: nobody took it over."""
+    idled = seat.state == Seat.State.EXPIRED and seat.expires_at is not None
+    open_study = seat.study.state == Study.State.OPEN
+    return idled and open_study and not Seat.objects.filter(succeeds=seat).exists()
+
+
 def minutes(seat: Seat) -> int:
     """How long the items of `seat` take, practice included, to the next five minutes.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation import commitments, crowd, phases, seating
 from annotation.enrolment import assign_seat
@@ -196,6 +198,29 @@ def test_a_pause_by_the_study_team_is_not_undone_by_the_person(visitor, seat, re
     assert "/resume/" not in text
     send(visitor, seat, "resume")
     assert stored(seat)[0] == "paused"
+
+
+def test_who_was_away_too_long_takes_a_place_back_that_nobody_took(visitor, seat):
+    put(seat, phase="main")
+    first = phases.waiting(seat)
+    answer(first)
+    put(seat, expires_at=timezone.now() - timedelta(minutes=1))
+    assert seating.sweep() == 1
+    assert "Ask for the place back" in page(visitor, seat)
+    for _ in range(2):
+        visitor.post(reverse("annotation:return-to-seat", args=[seat.pseudonym]))
+        assert stored(seat) == ("active", "main")
+    assert "1 of 5</b> items done" in page(visitor, seat)
+
+
+def test_a_place_that_was_taken_over_or_away_does_not_come_back(visitor, seat, other_annotator):
+    put(seat, expires_at=timezone.now() - timedelta(minutes=1))
+    seat.study.seats.filter(user=None).delete()
+    assert seating.sweep() == 1
+    assert assign_seat(seat.study, other_annotator).succeeds == seat
+    assert "Ask for the place back" not in page(visitor, seat)
+    visitor.post(reverse("annotation:return-to-seat", args=[seat.pseudonym]))
+    assert stored(seat)[0] == "expired"
 
 
 @pytest.mark.parametrize(

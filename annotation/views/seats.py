@@ -269,6 +269,7 @@ def _end_of(seat: Seat) -> tuple[str, dict[str, Any]]:
     if seat.state != State.FINISHED:
         if seat.state == State.SCREENED_OUT:
             context["result"] = practice.result(seat)
+        context["may_return"] = phases.may_return(seat)
         return "ended", context
     head = commitments.head(seat)
     return "done", {**context, **phases.tally(seat, practising=False), "receipt": head}
