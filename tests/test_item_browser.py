@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -220,7 +221,14 @@ def test_a_save_that_fails_is_never_shown_as_saved(visitor, live_server, late):
     visitor.route("**/draft/", lambda route: route.fulfill(status=500, body="broken"))
     visitor.locator('input[name="rating"]').fill("37")
     expect(visitor.locator('[data-is="kept"]')).to_be_visible()
+    expect(visitor.locator('[data-trouble="busy"]')).to_be_visible()
     expect(visitor.locator('[data-is="saved"]')).to_be_hidden()
+    visitor.get_by_role("button", name="Confirm rating").click()
+    expect(visitor.get_by_role("button", name="Confirm rating")).not_to_have_attribute(
+        "aria-busy", "true"
+    )
+    expect(visitor.locator('input[name="rating"]')).to_have_value("37")
+    assert not SliderRating.objects.exists()
     visitor.locator('input[name="rating"]').fill("370")
     expect(visitor.locator('[data-is="invalid"]')).to_be_visible()
     assert not Draft.objects.exists()
@@ -331,26 +339,40 @@ def test_no_two_controls_of_a_step_have_one_key(visitor, live_server, late):
         visitor.keyboard.press("Control+Enter")
 
 
-def test_only_the_time_in_which_the_page_is_seen_and_used_counts(
-    visitor, live_server, late, monkeypatch
-):
-    """20 s of use, 10 min hidden, 15 s of use: 35 s, whatever the clock of the device says."""
-    start = timezone.now()
-    passed = [0.0]
-    monkeypatch.setattr(step_times, "now", lambda: start + timedelta(seconds=passed[0]))
-    visitor.clock.install(time=start - timedelta(days=1))
-    visitor.goto(url(live_server, late, "rate"))
+class TwoClocks:
+    """The clock of the server and that of the page, moved together; the page's is a day behind."""
 
-    def go(seconds: float, *, used: bool) -> None:
-        for _ in range(int(seconds // 5)):
+    def __init__(self, page, monkeypatch) -> None:
+        self.page, self.start, self.passed, self.waiting = page, timezone.now(), 0.0, 0
+        moved = lambda: self.start + timedelta(seconds=self.passed)  # noqa: E731
+        monkeypatch.setattr(step_times, "now", moved)
+        page.clock.install(time=self.start - timedelta(days=1))
+        page.on("request", lambda request: self.count(request, 1))
+        page.on("requestfinished", lambda request: self.count(request, -1))
+        page.on("requestfailed", lambda request: self.count(request, -1))
+
+    def count(self, request, by: int) -> None:
+        self.waiting += by if re.search("/(time|draft)/$", request.url) else 0
+
+    def settle(self) -> None:
+        """What the page has sent has arrived before the clocks go on."""
+        self.page.wait_for_timeout(30)
+        for _ in range(200):
+            if not self.waiting:
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError("the server did not answer")
+
+    def go(self, seconds: float, *, used: bool, step: float = 5) -> None:
+        for n in range(int(seconds // step)):
             if used:
-                visitor.mouse.move(10 + passed[0] % 7, 200)
-            passed[0] += 5
-            visitor.clock.run_for(5000)
-            visitor.wait_for_timeout(20)
+                self.page.mouse.move(10 + n % 7, 200)
+            self.passed += step
+            self.page.clock.run_for(int(step * 1000))
+            self.settle()
 
-    def seen(state: str) -> None:
-        visitor.evaluate(
+    def seen(self, state: str) -> None:
+        self.page.evaluate(
             """state => {
                 const now = { value: state, configurable: true };
                 Object.defineProperty(document, "visibilityState", now);
@@ -358,30 +380,30 @@ def test_only_the_time_in_which_the_page_is_seen_and_used_counts(
             }""",
             state,
         )
-        visitor.wait_for_timeout(50)
+        self.settle()
 
-    go(20, used=True)
-    seen("hidden")
-    go(600, used=False)
-    seen("visible")
-    go(15, used=True)
+
+def test_only_the_time_in_which_the_page_is_seen_and_used_counts(
+    visitor, live_server, late, monkeypatch
+):
+    """20 s of use, 10 min hidden, 15 s of use: 35 s, whatever the clock of the device says."""
+    clocks = TwoClocks(visitor, monkeypatch)
+    visitor.goto(url(live_server, late, "rate"))
+    clocks.go(20, used=True)
+    clocks.seen("hidden")
+    clocks.go(600, used=False, step=60)
+    clocks.seen("visible")
+    clocks.go(15, used=True)
     visitor.locator('input[name="rating"]').fill("37")
     visitor.clock.run_for(1000)
-    visitor.wait_for_timeout(300)
-    counted = StepTime.objects.get().active_ms
-    assert 32000 <= counted <= 38000
+    clocks.settle()
+    assert 32000 <= StepTime.objects.get().active_ms <= 38000
 
 
 def test_after_a_minute_without_use_no_more_time_counts(visitor, live_server, late, monkeypatch):
-    start = timezone.now()
-    passed = [0.0]
-    monkeypatch.setattr(step_times, "now", lambda: start + timedelta(seconds=passed[0]))
-    visitor.clock.install(time=start)
+    clocks = TwoClocks(visitor, monkeypatch)
     visitor.goto(url(live_server, late, "rate"))
-    for _ in range(20):
-        passed[0] += 15
-        visitor.clock.run_for(15000)
-        visitor.wait_for_timeout(20)
+    clocks.go(300, used=False, step=15)
     assert 57000 <= StepTime.objects.get().active_ms <= 63000
 
 
@@ -482,6 +504,14 @@ def test_every_step_passes_axe_and_fits_at_both_widths(visitor, live_server, lat
             look(visitor, f"{step}-answered-{scheme}")
         visitor.keyboard.press("Control+Enter")
     expect(visitor.locator('form[data-draft="rate"]')).to_be_visible()
+    visitor.keyboard.press("g")
+    look(visitor, f"guidelines-in-place-{scheme}")
+    visitor.keyboard.press("Escape")
+    visitor.keyboard.press("f")
+    look(visitor, f"report-in-place-{scheme}")
+    for name in ("item", "problem"):
+        visitor.goto(url(live_server, late, name))
+        look(visitor, f"{name}-answered-{scheme}")
 
 
 def test_on_a_phone_the_workflow_starts_folded_and_the_answer_stays_in_reach(

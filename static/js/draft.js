@@ -9,7 +9,7 @@
   const prefix = "dialfork-draft:";
   const name = `${prefix}${document.body.dataset.item}:${form.dataset.draft}`;
   const maxAge = 14 * 24 * 3600 * 1000;
-  const [pause, longest, again] = [500, 1500, 5000];
+  const [pause, longest, soon, seldom] = [500, 1500, 5000, 60000];
   const fields = [...form.elements].filter((e) => e.name && e.type !== "hidden");
   const button = form.querySelector("button.primary");
   const troubles = document.querySelector(".troubles");
@@ -23,6 +23,7 @@
   let going = false;
   let running = null;
   let timer = 0;
+  let again = soon; // after so long a failed save is tried again; each failure doubles it
 
   // ---- what the person sees ----
   function show(word, at) {
@@ -161,6 +162,7 @@
   }
 
   function saved(values, body) {
+    again = soon;
     revision = body.revision;
     newer = null;
     trouble("");
@@ -180,6 +182,7 @@
     showUnsaved(why === "offline" ? "offline" : "kept");
     trouble(word);
     wait(again);
+    again = Math.min(seldom, 2 * again);
     return why;
   }
 
@@ -191,7 +194,7 @@
       trouble("stale");
       return "stale";
     }
-    if (status === 403 || status === 429 || status >= 500) return failed("", "busy");
+    if (status === 403 || status === 429 || status >= 500) return failed("busy", "busy");
     stopped = true;
     showUnsaved("kept");
     trouble("refused", body.detail || "");
