@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotation.judgement_rows import PEOPLE, SIMULATED, Judgement, JudgementRow
+from annotation.judgement_rows import CONFORMANT, PEOPLE, SIMULATED, Judgement, JudgementRow
 from annotation.models import Assignment, Item, Study
 from annotation.models.working import StepTime
 from benchmark.models import Fork
@@ -22,12 +22,12 @@ ANSWERS = {
     "prefix": f"{CONFIRMATION}__onset__prefix__answer",
 }
 BREAKING = ("WIC", "SSPC", "GR")
-# Names that a filter gives to several types at once; none at all is a dialogue without a fork.
+# Names that a filter gives to several types at once; conformant dialogues have none.
 TYPE_SETS: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in FORK_TYPES},
     "breaking": BREAKING,
     "forks": tuple(FORK_TYPES),
-    "conformant": (),
+    CONFORMANT: (),
 }
 
 
@@ -53,21 +53,27 @@ class Filters:
 def matching(study: Study, wanted: Filters) -> QuerySet[Assignment]:
     """The assignments of `study` that `wanted` keeps: main items only."""
     rows = Assignment.objects.main().filter(_where(study, wanted))
-    if wanted.type or wanted.k:
-        first = Fork.objects.filter(dialogue=OuterRef("item__dialogue")).order_by("ordinal")
-        rows = rows.alias(
-            fork_type=Subquery(first.values("type")[:1]), fork_k=Subquery(first.values("k")[:1])
-        )
-    if wanted.type:
-        types = TYPE_SETS[wanted.type]
-        rows = rows.filter(fork_type__in=types) if types else rows.filter(fork_type=None)
-    if wanted.k:
-        rows = rows.filter(fork_k=wanted.k)
+    if wanted.type == CONFORMANT:
+        whole = ~Exists(Fork.objects.filter(dialogue=OuterRef("item__dialogue")))
+        rows = rows.none() if wanted.k else rows.filter(whole)
+    elif wanted.type or wanted.k:
+        rows = rows.filter(item__dialogue__in=_forked(study, wanted))
     if wanted.shared or len(wanted.judges) > 1:
         judged = Assignment.objects.main().filter(_where(study, wanted)).order_by()
         twice = judged.values("item").annotate(judges=Count("seat")).filter(judges__gt=1)
         rows = rows.filter(item__in=twice.values("item"))
     return rows
+
+
+def _forked(study: Study, wanted: Filters) -> QuerySet[Any]:
+    """The dialogues of `study` whose first injection has the type and k that are wanted."""
+    earlier = Fork.objects.filter(dialogue=OuterRef("dialogue"), ordinal__lt=OuterRef("ordinal"))
+    first = Fork.objects.filter(~Exists(earlier), dialogue__items__study=study)
+    if wanted.type:
+        first = first.filter(type__in=TYPE_SETS[wanted.type])
+    if wanted.k:
+        first = first.filter(k=wanted.k)
+    return first.values("dialogue")
 
 
 def _where(study: Study, wanted: Filters) -> Q:

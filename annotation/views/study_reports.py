@@ -20,7 +20,7 @@ from annotation.item_spread import ONSET_APART, RATING_APART, differing
 from annotation.judgement_rows import COLUMNS, PEOPLE
 from annotation.models import Study
 from annotation.pair_agreement import CLOSE, Pair, matrix
-from annotation.report_rows import ANSWERS, TYPE_SETS, Filters, matching, read, read_some
+from annotation.report_rows import ANSWERS, TYPE_SETS, Filters, matching, read, read_all, read_some
 from annotation.reports import GROUPS, group_reports
 from benchmark.views.paging import choice, keyset, number
 from scoring.charts import Figure
@@ -131,8 +131,11 @@ def table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     study = get_object_or_404(Study, slug=slug)
     if name not in report_files.TABLES:
         raise Http404(f"There is no table {name}.")
-    columns, rows = report_files.table(name, group_reports(study))
-    return csv_files.answer(f"{study.slug}-{name}", columns, rows)
+    if name == "rows":
+        cells = (row.cells() for row in read_all(study))
+        return csv_files.answer(f"{study.slug}-rows", COLUMNS, cells)
+    columns, found = report_files.table(name, group_reports(study))
+    return csv_files.answer(f"{study.slug}-{name}", columns, found)
 
 
 @require_safe
