@@ -50,6 +50,11 @@ class Forecast:
     undefined: float
     n: float
 
+    @property
+    def of_type(self) -> bool:
+        """Whether it is a figure of one type of fork alone."""
+        return any(part in TYPES for part in self.figure.split(", "))
+
 
 @dataclass(frozen=True, slots=True)
 class Forecasts:
@@ -197,7 +202,11 @@ def _summed(question: str, figure: str, found: Found) -> Forecast:
     )
 
 
-def questions(rows: Sequence[Forecast]) -> list[tuple[str, list[Forecast]]]:
-    """The forecasts by question, in order."""
+def questions(rows: Sequence[Forecast]) -> list[tuple[str, list[Forecast], list[Forecast]]]:
+    """(question, figures over all types, figures of one type), in order."""
     names = list(dict.fromkeys(row.question for row in rows))
-    return [(name, [row for row in rows if row.question == name]) for name in names]
+    mine = {name: [row for row in rows if row.question == name] for name in names}
+    return [
+        (name, [r for r in found if not r.of_type], [r for r in found if r.of_type])
+        for name, found in mine.items()
+    ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import announcing, auditing, study_drawing
@@ -87,7 +87,13 @@ def create_study(
     study = Study(slug=slug, title=title, seed=seed, phases=list(phases), created_by=created_by)
     _set(study, study_fields)
     _check(study, shape)
-    study.save()
+    try:
+        with transaction.atomic():
+            study.save()
+    except IntegrityError as error:
+        raise EnrolmentRefused(
+            f"There is a study {slug!r} already. Choose another slug."
+        ) from error
     study_drawing.fill(study, forks, shape)
     auditing.record("study.drawn", actor=created_by, study=study, seats=n_seats, seed=seed)
     if state != Study.State.DRAFT:
