@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
+from django.db import connection
 from django.urls import reverse
 
-from annotation import phases
+from annotation import phases, questionnaires
 from annotation.enrolment import assign_seat
 from annotation.models import Message, Seat, Study
 from tests.studies import make_study
@@ -173,3 +176,38 @@ def test_a_study_that_rests_has_a_card_without_a_next_item(annotator, state):
     assert card["study_state"] == state
     Study.objects.update(state="draft")
     assert phases.cards(annotator) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_five_who_hand_in_at_once_are_one_who_hands_in(annotator):
+    seat = assign_seat(make_walk(phases=["questionnaire"]), annotator)
+    Seat.objects.filter(pk=seat.pk).update(phase="questionnaire")
+    seat.refresh_from_db()
+    moved, ready = [], threading.Barrier(5)
+
+    def hand_in(clarity: str) -> None:
+        try:
+            own = Seat.objects.select_related("study").get(pk=seat.pk)
+            ready.wait(20)
+            moved.append(questionnaires.hand_in(own, {"clarity": clarity, "comment": ""}))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=hand_in, args=[clarity]) for clarity in "12345"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(moved) == [False] * 4 + [True]
+    assert seat.questionnaire.count() == 1
+    assert stored(seat) == ("finished", "done")
+
+
+def test_who_comes_by_the_questions_again_replaces_what_they_said(annotator):
+    seat = assign_seat(make_walk(phases=["questionnaire"]), annotator)
+    for answers in ({"clarity": "2", "comment": "Long."}, {"clarity": "4"}):
+        Seat.objects.filter(pk=seat.pk).update(phase="questionnaire", state="active")
+        assert questionnaires.hand_in(seat, answers)
+    assert dict(seat.questionnaire.values_list("question", "answer")) == {"clarity": "4"}
+    with pytest.raises(ValueError, match="no question"):
+        questionnaires.hand_in(seat, {"name": "Ann"})
