@@ -21,18 +21,18 @@ LONGEST_MESSAGE = 1000
 ACTS: dict[str, tuple[tuple[str, ...], Any]] = {
     "pause": ((State.ACTIVE,), gettext_lazy("Pause")),
     "resume": ((State.PAUSED,), gettext_lazy("Resume")),
-    "close": ((State.ACTIVE, State.PAUSED), gettext_lazy("Close: free what is unfinished")),
+    "close": ((State.ACTIVE, State.PAUSED), gettext_lazy("Close and free the rest")),
     "returned": (
         (State.ACTIVE, State.PAUSED),
-        gettext_lazy("Returned on the platform: free what is unfinished"),
+        gettext_lazy("Mark as returned"),
     ),
     "revive": (
         (State.EXPIRED, State.SCREENED_OUT, State.DECLINED),
-        gettext_lazy("Give it back to the person"),
+        gettext_lazy("Give it back"),
     ),
     "reassign": (
         (State.EXPIRED, State.SCREENED_OUT, State.DECLINED, State.WITHDRAWN),
-        gettext_lazy("Open a seat for what is unfinished"),
+        gettext_lazy("Open a seat for the rest"),
     ),
 }
 
