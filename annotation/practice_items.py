@@ -190,7 +190,7 @@ def _told(fork: Fork | None, is_foil: bool, expected: dict[str, list[Any]]) -> s
             f"A rating of {low} or more fits. It was given no other instruction, so the one that "
             "was shown does not appear: no."
         )
-    behaviour = behaviour_of(fork.instruction)
+    behaviour = behaviour_of(fork.instruction).replace("“", "‘").replace("”", "’")
     told = (
         f"From turn {fork.fork_turn} on the assistant was told this: “{behaviour}” "
         f"A rating up to {high} fits."
