@@ -199,7 +199,7 @@ def test_the_list_of_studies_shows_progress(client, researcher, rehearsed):
     client.force_login(researcher)
     html = client.get(reverse("annotation:studies")).content.decode()
     assert reverse("annotation:report", args=[rehearsed.slug]) in html
-    assert "10 of 15" in html
+    assert "10 of 10" in html
 
 
 def test_a_study_that_is_not_there_is_not_found(client, researcher):
