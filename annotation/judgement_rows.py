@@ -60,9 +60,9 @@ class Judgement:
 class JudgementRow:
     """An assignment with its condition, its answers, and how it stands.
 
-    `key` is the assignment, `judge` a pseudonym, `dialogue` the dialogue's key and `external_id`
-    its name in its corpus. `status` is finished, skipped, in progress, waiting, expired or
-    withdrawn. `active_ms` is None where no time was measured. Times are aware.
+    `key` and `seat` are keys of the assignment and its seat, `dialogue` is the dialogue's key and
+    `external_id` its name in its corpus. `status` is finished, skipped, in progress, waiting,
+    expired or withdrawn. `active_ms` is None where no time was measured. Times are aware.
     """
 
     key: int
@@ -72,6 +72,7 @@ class JudgementRow:
     external_id: str
     status: str
     judgement: Judgement
+    seat: int = 0
     attempt: int = 1
     post_reveal: bool = False
     skip: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.judgement_rows import CONFORMANT, PEOPLE, SIMULATED, Judgement, JudgementRow
-from annotation.models import Assignment, Item, Study
+from annotation.models import Assignment, Study
 from annotation.models.working import StepTime
 from benchmark.models import Fork
 from benchmark.records import FORK_TYPES
@@ -104,6 +104,7 @@ def read(assignments: QuerySet[Assignment]) -> list[JudgementRow]:
             "ended",
             "opened_at",
             "finished_at",
+            "seat_id",
             "seat__pseudonym",
             "seat__simulated",
             "item_id",
@@ -152,6 +153,7 @@ def _row(
     type_, k, fork = forks.get(values["item__dialogue_id"], ("", 0, 0))
     return JudgementRow(
         key=values["pk"],
+        seat=values["seat_id"],
         group=SIMULATED if values["seat__simulated"] else PEOPLE,
         rank=values["rank"],
         dialogue=values["item__dialogue_id"],
@@ -188,18 +190,3 @@ def _status(values: Mapping[str, Any]) -> str:
         return "finished"
     started = values["opened_at"] or values[ANSWERS["rating"]] is not None
     return "in progress" if started else "waiting"
-
-
-def attention(study: Study) -> dict[str, tuple[int, int]]:
-    """Pseudonym -> (passed, answered) of the attention items of a seat; one query."""
-    found: dict[str, tuple[int, int]] = {}
-    asked = Assignment.objects.filter(
-        seat__study=study, item__kind=Item.Kind.ATTENTION, post_reveal=False, slider__isnull=False
-    )
-    for judge, expected, value in asked.values_list(
-        "seat__pseudonym", "item__expected", "slider__value"
-    ):
-        low, high = expected.get("rating", (0, 100))
-        passed, answered = found.get(judge, (0, 0))
-        found[judge] = (passed + (low <= value <= high), answered + 1)
-    return found

@@ -12,7 +12,8 @@ from annotation.fork_summary import as_json, summarise
 from annotation.group_reports import GroupReport, counts, group_report
 from annotation.judgement_rows import PEOPLE, SIMULATED, JudgementRow, counted
 from annotation.models import Study
-from annotation.report_rows import attention, read_all
+from annotation.practice import attention_by_seat
+from annotation.report_rows import read_all
 
 __all__ = ["PEOPLE", "SIMULATED", "fork_study", "group_reports"]
 GROUPS = (PEOPLE, SIMULATED)
@@ -49,7 +50,8 @@ def fork_study(study: Study) -> dict[str, Any]:
 
 def group_reports(study: Study) -> list[GroupReport]:
     """The full report of each group: people first, each group for itself."""
-    rows, checks = read_all(study), attention(study)
+    rows, by_seat = read_all(study), attention_by_seat(study)
+    checks = {row.judgement.person: by_seat[row.seat] for row in rows if row.seat in by_seat}
     return [
         group_report(name, group, statistics(group, study.seed), checks, seed=study.seed)
         for name, group in _grouped(rows).items()
