@@ -11,10 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from annotation import commitments, judging
+from annotation import commitments, judging, withdrawing
 from annotation.commitment_chain import Link, canonical, first_break, first_head, out_of_order
 from annotation.enrolment import assign_seat
 from annotation.models import (
+    AuditEntry,
     Commitment,
     InstructionConfirmation,
     Item,
@@ -26,6 +27,9 @@ from annotation.models import (
     Withdrawal,
 )
 from annotation.rehearsal import simulate_study
+from benchmark import releasing
+from benchmark.formats.release import MANIFEST
+from benchmark.formats.release import READABLE_FORMATS as FORMATS
 from tests.studies import assistant_turns, item_at, make_study
 
 
@@ -232,8 +236,11 @@ def test_the_command_says_ok_and_ends_with_zero(capsys, seat, answered):
 
 
 def release(folder, heads):
-    entry = {"study": "winter", "commitments": heads}
-    (folder / "manifest.json").write_text(json.dumps({"studies": [entry]}))
+    """A manifest that publishes `heads`."""
+    study = {"study": "winter", "title": "", "seed": 7, "protocol_version": 1, "design": {}}
+    parts = {"format": FORMATS[-1], "corpus": "c", "files": {}, "corpora": []}
+    content = parts | {"studies": [study | {"commitments": heads}]}
+    (folder / MANIFEST).write_text(json.dumps(content))
     return str(folder)
 
 
@@ -261,10 +268,10 @@ def test_a_chain_that_was_written_anew_does_not_hold_the_published_head(
 
 
 def test_a_release_without_heads_and_an_unknown_study_are_named(tmp_path, seat):
-    (tmp_path / "manifest.json").write_text("{}")
+    release(tmp_path, {})
     with pytest.raises(CommandError, match="publishes no heads of the study 'winter'"):
         call_command("verify_commitments", "winter", "--release", str(tmp_path))
-    with pytest.raises(CommandError, match="cannot be read"):
+    with pytest.raises(CommandError, match="no release that can be read"):
         call_command("verify_commitments", "winter", "--release", str(tmp_path / "none"))
     with pytest.raises(CommandError, match="no study 'summer'"):
         call_command("verify_commitments", "summer")
@@ -282,6 +289,34 @@ def test_erasing_a_person_deletes_what_the_links_say_and_the_heads_still_verify(
     assert not seat.commitments.exclude(salt="", payload="").exists()
     assert commitments.head(seat) == before
     assert finding(seat).ok
+
+
+@pytest.mark.parametrize("mode", ["keep", "erase"])
+def test_a_withdrawal_leaves_a_chain_that_verifies_and_a_tombstone(seat, answered, annotator, mode):
+    """The log says that the seat withdrew, and neither who it was nor what they answered."""
+    before = commitments.head(seat)
+    withdrawing.withdraw(seat, mode)
+    assert commitments.head(seat) == before
+    assert finding(seat).ok
+    assert seat.commitments.exclude(payload="").exists() == (mode == "keep")
+    stones = AuditEntry.objects.filter(seat=seat)
+    (stone,) = stones.filter(action="seat.withdrawn")
+    assert (stone.actor, stone.detail) == (None, {"mode": mode})
+    assert "ann" not in [word for one in stones for word in str(one.detail).split("'")]
+
+
+def test_the_heads_of_a_published_release_are_on_the_chains(capsys, tmp_path, seat, answered):
+    study = seat.study
+    Study.objects.filter(pk=study.pk).update(state="closed")
+    releasing.publish(answered.item.dialogue.corpus, "1.0", tmp_path / "release", reveal=True)
+    folder = str(tmp_path / "release")
+    assert run(capsys, "winter", "--release", folder)[0] == 0
+    last = seat.commitments.order_by("-ordinal").first()
+    last.delete()
+    Skip.objects.all().delete()
+    code, printed = run(capsys, "winter", "--release", folder)
+    assert code == 1
+    assert f"the published head {last.head} is gone" in printed
 
 
 def test_simulated_seats_keep_no_chain(db):

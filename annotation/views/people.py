@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth import get_user_model
 from django.core.exceptions import BadRequest
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -14,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import commitments, pay, people, reopening, seat_acts
 from annotation.models import Assignment, AuditEntry, ProblemReport, Seat, Study
+from dialfork_site.roles import RESEARCHERS
 from scoring.views import csv_files
 
 PER_PAGE = 50
@@ -121,13 +125,13 @@ def resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def audit(request: HttpRequest, slug: str) -> HttpResponse:
     """Who did what in a study, the latest first."""
     study = get_object_or_404(Study, slug=slug)
-    entries = AuditEntry.objects.filter(study=study).select_related("actor", "seat")
+    entries = AuditEntry.objects.filter(study=study).select_related("seat")
     if before := request.GET.get("before", ""):
         entries = entries.filter(pk__lt=_whole(before, "before"))
     found = list(entries.order_by("-pk")[: PER_PAGE + 1])
     context = {
         "study": study,
-        "entries": [_entry(one) for one in found[:PER_PAGE]],
+        "entries": _entries(found[:PER_PAGE]),
         "after": found[PER_PAGE - 1].pk if len(found) > PER_PAGE else None,
         "narrowed": bool(before),
     }
@@ -147,7 +151,7 @@ def _people(study: Study, minutes: int | None) -> dict[str, Any]:
 
 
 def _person(request: HttpRequest, seat: Seat, status: int = 200, **more: Any) -> HttpResponse:
-    entries = seat.audit.select_related("actor").order_by("-pk")[:PER_PAGE]
+    entries = seat.audit.order_by("-pk")[:PER_PAGE]
     items = people.items(seat)
     context = {
         "study": seat.study,
@@ -157,7 +161,7 @@ def _person(request: HttpRequest, seat: Seat, status: int = 200, **more: Any) ->
         "reopenable": seat.user_id is not None and any(item.can_reopen for item in items),
         "acts": seat_acts.offered(seat),
         "written": seat.messages.select_related("author").order_by("-pk")[:PER_PAGE],
-        "entries": [_entry(one, seat) for one in entries],
+        "entries": _entries(entries, seat),
         "head": commitments.head(seat),
         **more,
     }
@@ -180,17 +184,22 @@ def _seat(slug: str, pseudonym: str) -> Seat:
     return get_object_or_404(seats, study__slug=slug, pseudonym=pseudonym)
 
 
-def _entry(entry: AuditEntry, seat: Seat | None = None) -> dict[str, Any]:
-    """An entry for the page. What people do in their own seat is not told by their account."""
-    place = seat or entry.seat
-    own = place is not None and entry.actor_id is not None and entry.actor_id == place.user_id
-    return {
-        "at": entry.at,
-        "action": entry.action,
-        "who": _("the person") if own else entry.actor or _("the site"),
-        "seat": place,
-        "detail": [(name, value) for name, value in sorted(entry.detail.items())],
-    }
+def _entries(entries: Iterable[AuditEntry], seat: Seat | None = None) -> list[dict[str, Any]]:
+    """Entries for the page. Only accounts with a role are named: the others are people's."""
+    found = list(entries)
+    actors = get_user_model().objects.filter(pk__in={one.actor_id for one in found})
+    roles = Q(is_superuser=True) | Q(groups__name=RESEARCHERS)
+    names = dict(actors.filter(roles).values_list("pk", "username"))
+    return [
+        {
+            "at": one.at,
+            "action": one.action,
+            "who": names.get(one.actor_id, _("the person")) if one.actor_id else _("the site"),
+            "seat": seat or one.seat,
+            "detail": sorted(one.detail.items()),
+        }
+        for one in found
+    ]
 
 
 def _minutes(request: HttpRequest) -> int | None:

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation import commitments
 from annotation.models import Study
+from benchmark.formats import release
+from benchmark.records import BadRecord
 
 IMPORTED = "imported"
 
@@ -74,18 +76,14 @@ def as_json(one: commitments.Finding) -> str:
 
 def heads_in(folder: Path, study: str) -> dict[str, str]:
     """The heads that a release published for `study`, by pseudonym."""
-    manifest = folder / "manifest.json"
     try:
-        content = json.loads(manifest.read_text())
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{manifest} cannot be read as JSON: {error}.") from error
-    studies = content.get("studies", []) if isinstance(content, dict) else []
+        studies = release.manifest_of(folder)["studies"]
+    except BadRecord as bad:
+        raise CommandError(f"{folder} is no release that can be read: {bad}") from bad
     for entry in studies:
-        if isinstance(entry, dict) and entry.get("study") == study:
-            heads = entry.get("commitments")
-            if isinstance(heads, dict) and heads:
-                return {name: head_of(value) for name, value in heads.items()}
-    raise CommandError(f"{manifest} publishes no heads of the study {study!r}.")
+        if entry["study"] == study and entry.get("commitments"):
+            return {name: head_of(value) for name, value in entry["commitments"].items()}
+    raise CommandError(f"{folder} publishes no heads of the study {study!r}.")
 
 
 def head_of(value: Any) -> str:
