@@ -24,8 +24,9 @@ from annotation.seating import knows_conditions
 
 SENTENCES = {
     "passed_on": gettext_lazy(
-        "This item was given to somebody else, because nothing was done here for a long time. "
-        "What you had confirmed before stays yours, and what you had entered is kept."
+        "Nothing was done here for a long time, so this item was given to somebody else, or waits "
+        "for them. What you had confirmed stays yours, and what you had entered is kept. The page "
+        "of the study says whether you can have your place back."
     ),
     "withdrawn": gettext_lazy("You left this study. Its items are closed."),
     "closed": gettext_lazy("The study takes no more answers. What you confirmed before is kept."),

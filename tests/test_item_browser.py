@@ -234,6 +234,19 @@ def test_a_save_that_fails_is_never_shown_as_saved(visitor, live_server, late):
     assert not Draft.objects.exists()
 
 
+def test_a_number_out_of_range_is_not_sent_and_mending_it_is_saved(visitor, live_server, late):
+    visitor.goto(url(live_server, late, "rate"))
+    visitor.locator('input[name="rating"]').click()
+    visitor.keyboard.type("370")
+    expect(visitor.locator('[data-is="invalid"]')).to_be_visible()
+    visitor.wait_for_timeout(800)
+    assert not Draft.objects.exists()
+    visitor.keyboard.press("Backspace")
+    saved(visitor)
+    assert Draft.objects.get().values == {"rating": 37}
+    quiet(visitor)
+
+
 def test_two_tabs_do_not_overwrite_each_other_unseen(visitor, live_server, late):
     visitor.goto(url(live_server, late, "rate"))
     other = visitor.context.new_page()

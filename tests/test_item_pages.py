@@ -269,6 +269,19 @@ def test_a_page_costs_the_same_whatever_the_length(visitor, late, django_assert_
         assert body(visitor.get(at(late, "rate"))).count("And?") == 100
 
 
+def test_each_step_costs_the_same_on_every_item(visitor, seat, late, django_assert_max_num_queries):
+    """Reading a page, answering it, and reading the answers of a finished item."""
+    most = {"rate": (15, 18), "instruction": (16, 22), "prefix": (18, 21)}
+    for step, (reading, answering) in most.items():
+        visitor.get(at(late, step))
+        with django_assert_max_num_queries(reading):
+            visitor.get(at(late, step))
+        with django_assert_max_num_queries(answering):
+            visitor.post(at(late, step), ANSWERS[step])
+    with django_assert_max_num_queries(14):
+        visitor.get(at(late, "item"))
+
+
 def test_turn_text_is_shown_as_text(visitor, late):
     Turn.objects.filter(dialogue=late.item.dialogue, number=2).update(
         text="<script>alert(1)</script>"

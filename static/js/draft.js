@@ -123,6 +123,7 @@
     since ||= Date.now();
     keepHere();
     if (stopped) return showUnsaved("kept");
+    clearTimeout(timer);
     if (!wellFormed()) return show("invalid");
     show("saving");
     wait(Math.max(0, Math.min(pause, since + longest - Date.now())));
@@ -137,6 +138,7 @@
   async function save() {
     clearTimeout(timer);
     while (running) await running;
+    if (!wellFormed()) return "invalid";
     running = put();
     try {
       return await running;
@@ -168,7 +170,7 @@
     trouble("");
     if (!same(values, read())) {
       keepHere();
-      wait(pause);
+      if (wellFormed()) wait(pause);
       return "saved";
     }
     unsaved = false;
@@ -195,7 +197,8 @@
       return "stale";
     }
     if (status === 403 || status === 429 || status >= 500) return failed("busy", "busy");
-    stopped = true;
+    // What is wrong with the values can be mended here; anything else is over for this page.
+    stopped = status === 404 || status === 409;
     showUnsaved("kept");
     trouble("refused", body.detail || "");
     return body.reason || "refused";

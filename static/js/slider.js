@@ -17,7 +17,7 @@ for (const box of document.querySelectorAll(".blind-range")) {
   };
   const hide = () => {
     box.dataset.untouched = "";
-    range.setAttribute("aria-valuetext", "not answered yet");
+    range.setAttribute("aria-valuetext", range.dataset.empty);
   };
 
   for (const part of box.querySelectorAll("[hidden]")) part.hidden = false;
