@@ -42,8 +42,8 @@ class Chosen:
 class ForeignAnswer:
     """One person's answers to one item, by the name of the question.
 
-    A value is a number, a word, `Chosen`, or a list of several words. `seconds` is None where it was
-    not measured. `ignored` names what cannot be a slider or a choice, such as spans.
+    A value is a number, a word, `Chosen`, or a list of several words. `seconds` is None where time
+    was not taken. `ignored` names what cannot be a slider or a choice, such as spans.
     """
 
     item: str
