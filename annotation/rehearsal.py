@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -59,7 +60,7 @@ def simulate_study(
         # Drawn for finished items too: the later ones then do not depend on where a run stopped.
         answer = _answer(judge, assignment.item, case, said)
         if not assignment.finished_at:
-            rows.append((assignment, answer))
+            rows.append(_Given.of(assignment, answer))
     _store(rows, turns)
     _finish(seats)
     return len(rows)
@@ -112,41 +113,47 @@ def _answer(judge: Judge, item: Item, case: Case, said: Sequence[tuple[int, int]
     return Answer((low + high) // 2, confirmed, onset, prefix)
 
 
-def _store(rows: Iterable[tuple[Assignment, Answer]], turns: Turns) -> None:
+@dataclass
+class _Given:
+    """An item with its answer, and the rows of it that are stored, or made here, so far."""
+
+    assignment: Assignment
+    answer: Answer
+    slider: SliderRating | None = None
+    confirmation: InstructionConfirmation | None = None
+    onset: OnsetMark | None = None
+    prefix: PrefixJudgement | None = None
+
+    @classmethod
+    def of(cls, assignment: Assignment, answer: Answer) -> _Given:
+        # Asked before any row is made: asking a new row for the next one is a query each.
+        slider = getattr(assignment, "slider", None)
+        confirmation = getattr(slider, "confirmation", None)
+        onset = getattr(confirmation, "onset", None)
+        prefix = getattr(onset, "prefix", None)
+        return cls(assignment, answer, slider, confirmation, onset, prefix)
+
+
+def _store(rows: Sequence[_Given], turns: Turns) -> None:
     """Write what is missing of each answer, one kind after the other."""
-    rows = list(rows)
-    sliders = [
-        getattr(assignment, "slider", None)
-        or SliderRating(assignment=assignment, value=answer.rating)
-        for assignment, answer in rows
-    ]
-    _create(SliderRating, sliders)
-    confirmations, asked = [], []
-    for (assignment, answer), slider in zip(rows, sliders, strict=True):
-        if assignment.item.kind != Item.Kind.ATTENTION:
-            asked.append((assignment, answer))
-            confirmations.append(
-                getattr(slider, "confirmation", None)
-                or InstructionConfirmation(slider=slider, answer=answer.confirmed)
-            )
-    _create(InstructionConfirmation, confirmations)
-    onsets = []
-    for (assignment, answer), confirmation in zip(asked, confirmations, strict=True):
-        said = turns[assignment.item.dialogue_id]
-        turn = said[answer.onset - 1][0] if answer.onset else None
-        onsets.append(
-            getattr(confirmation, "onset", None)
-            or OnsetMark(confirmation=confirmation, turn_id=turn)
+    for row in rows:
+        row.slider = row.slider or SliderRating(assignment=row.assignment, value=row.answer.rating)
+    _create(SliderRating, [row.slider for row in rows])
+    asked = [row for row in rows if row.assignment.item.kind != Item.Kind.ATTENTION]
+    for row in asked:
+        row.confirmation = row.confirmation or InstructionConfirmation(
+            slider=row.slider, answer=row.answer.confirmed
         )
-    _create(OnsetMark, onsets)
-    _create(
-        PrefixJudgement,
-        [
-            getattr(onset, "prefix", None) or PrefixJudgement(onset=onset, answer=answer.prefix)
-            for (_, answer), onset in zip(asked, onsets, strict=True)
-            if answer.prefix
-        ],
-    )
+    _create(InstructionConfirmation, [row.confirmation for row in asked])
+    for row in asked:
+        said = turns[row.assignment.item.dialogue_id]
+        turn = said[row.answer.onset - 1][0] if row.answer.onset else None
+        row.onset = row.onset or OnsetMark(confirmation=row.confirmation, turn_id=turn)
+    _create(OnsetMark, [row.onset for row in asked])
+    judged = [row for row in asked if row.answer.prefix]
+    for row in judged:
+        row.prefix = row.prefix or PrefixJudgement(onset=row.onset, answer=row.answer.prefix)
+    _create(PrefixJudgement, [row.prefix for row in judged])
 
 
 def _create(model: Any, rows: Sequence[Any]) -> None:
