@@ -168,6 +168,18 @@ def test_the_database_itself_refuses_an_answer_without_the_one_before(late):
         connection.check_constraints()
 
 
+def test_an_answer_costs_three_queries_for_its_link(late, django_assert_num_queries):
+    """Two savepoints; locks on seat and item; the answer; the last link and the new one. The first
+    look at step 2 asks for the rating and writes a link, every later one asks once."""
+    late = type(late).objects.select_related("item__dialogue", "seat__study").get(pk=late.pk)
+    with django_assert_num_queries(7):
+        judging.record_slider(late, 80)
+    with django_assert_num_queries(9):
+        judging.reveal(late)
+    with django_assert_num_queries(1):
+        judging.reveal(late)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_five_identical_submits_at_once_store_one_answer(annotator):
     late = item_at(assign_seat(make_study(), annotator), k=3)

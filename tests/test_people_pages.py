@@ -8,10 +8,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import judging, pay, people, reopening
+from annotation import commitments, judging, pay, people, reopening
 from annotation.enrolment import assign_seat
 from annotation.models import (
     Assignment,
@@ -24,6 +25,7 @@ from annotation.models import (
     StepTime,
     Study,
 )
+from annotation.reports import PEOPLE, fork_study
 from tests.studies import item_at, make_study
 
 PERSON_ID = "5f3c9a0b1d2e4f5a6b7c8d9e"
@@ -229,18 +231,34 @@ def test_a_reopened_item_is_a_new_attempt_that_is_not_blind(client, staff, seat,
     assert "not blind" in body(staff.get(address("person", seat.pseudonym)))
 
 
-def test_the_first_answer_stands_against_the_back_button_and_the_second_attempt(
-    client, staff, seat, annotator
-):
+def test_after_the_reveal_a_marked_attempt_is_the_only_way_back(client, staff, seat, annotator):
+    """Back and another rating: refused. Reopened by a researcher: counted in nothing blind."""
     late = item_at(seat, k=3)
-    judging.record_slider(late, 80)
-    judging.reveal(late)
-    with pytest.raises(judging.AnsweredBefore):
-        judging.record_slider(late, 20)
-    finish(late)
-    again = reopening.reopen(late, None)
-    judging.record_slider(again, 20)
+    person = Client()
+    person.force_login(annotator)
+
+    def at(assignment, step):
+        return reverse(f"annotation:{step}", args=[assignment.token])
+
+    def answer(assignment, rating):
+        person.post(at(assignment, "rate"), {"rating": rating})
+        assert person.get(at(assignment, "instruction")).status_code == 200
+        return person.post(at(assignment, "instruction"), {"appears": "no"})
+
+    answer(late, 80)
+    assert person.post(at(late, "rate"), {"rating": 20}).status_code == 409
+    person.post(at(late, "prefix"), {"prefix": "yes"})
+    before = fork_study(seat.study)["groups"][PEOPLE]
+    assert staff.post(address("reopen", seat.pseudonym, late.rank)).status_code == 302
+    again = seat.assignments.get(attempt=2)
+    assert answer(again, 20).status_code == 302
+    person.post(at(again, "prefix"), {"prefix": "no"})
+    again.refresh_from_db()
+    assert again.finished_at is not None
     assert SliderRating.objects.get(assignment=late).value == 80
+    assert SliderRating.objects.get(assignment=again).value == 20
+    assert fork_study(seat.study)["groups"][PEOPLE]["statistics"] == before["statistics"]
+    assert all(one.ok for one in commitments.verify(seat.study))
 
 
 def test_an_item_that_is_open_or_only_practice_is_not_reopened(staff, seat):
