@@ -58,6 +58,13 @@ class StudyForm(forms.ModelForm):
             raise ValidationError(f"Annotators read the title, and {word!r} tells of the design.")
         return title
 
+    def clean_state(self) -> str:
+        """A draft is launched on its plan page, which freezes what it asks; no way leads back."""
+        state, before = self.cleaned_data["state"], self.instance.state
+        if state != before and Study.State.DRAFT in (state, before):
+            raise ValidationError("A draft is launched on its plan page, and stays launched.")
+        return state
+
 
 @admin.register(Study)
 class StudyAdmin(admin.ModelAdmin):
