@@ -25,13 +25,16 @@ class PeopleDraws:
     def interval(self, judgements: Sequence[Judgement], test: Test) -> list[float] | None:
         """Percentile interval of the share of `judgements` that pass `test`, people drawn.
 
-        None with fewer than two people who answered, and where half the draws hold no answer.
+        None with fewer than two people who answered, where half the draws hold no answer, and for
+        a share of 0 or 1: every draw repeats it, which would look like certainty.
         """
         if len({judged.person for judged in judgements}) < 2:
             return None
         owners = [self._place[judged.person] for judged in judgements]
         n = np.bincount(owners, minlength=len(self._place))
         passed = np.bincount(owners, [test(j) for j in judgements], len(self._place))
+        if passed.sum() in (0, len(judgements)):
+            return None
         found, _ = percentile_interval(ratio(self._weights @ passed, self._weights @ n))
         return list(found) if found else None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import (
@@ -20,6 +23,8 @@ from annotation.models import (
 from benchmark.models import Fork, Turn
 from tests.small import make_corpus, make_forks
 
+A, B, C = "A-aaaaaaa1", "A-bbbbbbb2", "A-ccccccc3"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -29,6 +34,9 @@ class Answer:
     appears: str | None = None
     onset: int | None = None
     prefix: str | None = None
+
+
+YES, NO = Answer(20, "yes", 1), Answer(80, "no")
 
 
 def judged_study(
@@ -89,3 +97,16 @@ def fork_turn(study: Study, place: int) -> int:
     """The assistant turn of the fork that item number `place` (from 0) shows."""
     item = study.items.order_by("id")[place]
     return Fork.objects.get(dialogue=item.dialogue).fork_assistant_turn
+
+
+def address(study: Study, name: str = "report", *args: object) -> str:
+    """A page of the report of `study`."""
+    return reverse(f"annotation:{name}", args=[study.slug, *args])
+
+
+def table(client, study: Study, name: str) -> list[dict[str, str]]:
+    """The rows of one table of the report, as its file has them."""
+    response = client.get(address(study, "report-table", name))
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(io.StringIO(response.content.decode())))

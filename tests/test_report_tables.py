@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import time
 from collections import defaultdict
-from urllib.parse import parse_qs, urlsplit
 
 import krippendorff
 import numpy as np
 import pytest
-from django.urls import reverse
 from scipy import stats
 
 from annotation import report_tables
 from annotation.design import POSITIONS, TYPES
-from annotation.enrolment import assign_seat
 from annotation.fork_summary import as_json, summarise
 from annotation.group_reports import group_report
 from annotation.imagined_judges import Case, Judge
@@ -28,24 +23,11 @@ from annotation.models import Assignment, Item, Seat, SliderRating
 from annotation.models.working import StepTime
 from annotation.pair_agreement import by_question, pairs
 from annotation.rehearsal import simulate_study
+from annotation.report_resampling import report_intervals
 from annotation.report_rows import Filters, matching, read_all
 from annotation.reports import fork_study, group_reports
-from tests.judged_studies import Answer, judged_study
+from tests.judged_studies import NO, YES, A, Answer, B, C, address, judged_study, table
 from tests.studies import make_study
-
-A, B, C = "A-aaaaaaa1", "A-bbbbbbb2", "A-ccccccc3"
-YES, NO = Answer(20, "yes", 1), Answer(80, "no")
-
-
-def address(study, name="report", *args) -> str:
-    return reverse(f"annotation:{name}", args=[study.slug, *args])
-
-
-def table(client, study, name: str) -> list[dict[str, str]]:
-    response = client.get(address(study, "report-table", name))
-    assert response.status_code == 200
-    assert response["Content-Type"] == "text/csv; charset=utf-8"
-    return list(csv.DictReader(io.StringIO(response.content.decode())))
 
 
 @pytest.fixture
@@ -248,17 +230,27 @@ def test_every_figure_leads_to_the_rows_it_was_counted_from(rehearsed):
         assert found.values("item").distinct().count() == block.items
 
 
-def test_links_of_the_page_open_and_hold_as_many_rows(visitor, contrary):
-    html = visitor.get(address(contrary)).content.decode()
-    rows = address(contrary, "report-rows")
-    links = {part.split('"')[0].replace("&amp;", "&") for part in html.split('href="')[1:]}
-    links = sorted(link for link in links if link.startswith(f"{rows}?"))
-    assert len(links) > 30
-    for link in links:
-        assert visitor.get(link).status_code == 200
-    pair = next(link for link in links if link.count("judge=") == 2)
-    assert parse_qs(urlsplit(pair).query)["question"] == ["confirmation"]
-    assert "rows <b>12</b>" in visitor.get(pair).content.decode()
+def test_shares_have_the_interval_of_people_drawn_beside_wilsons(visitor, rehearsed):
+    judgements = counted(read_all(rehearsed))
+    drawn = report_intervals(judgements, resamples=1000, seed=rehearsed.seed)
+    shown = {row["statistic"]: row for row in table(visitor, rehearsed, "questions")}
+    for name, path in (
+        ("confirmed, foil on a fork", "rq2.foil_on_fork"),
+        ("onset exactly at the fork turn", "rq3.all.exact"),
+    ):
+        row, (low, high) = shown[name], drawn[path].ci
+        assert float(row["value"]) == pytest.approx(drawn[path].value, abs=1e-9)
+        assert float(row["low_over_people"]) == pytest.approx(low, abs=1e-9)
+        assert float(row["high_over_people"]) == pytest.approx(high, abs=1e-9)
+        assert row["low"] != row["low_over_people"]
+
+
+def test_a_share_of_all_has_no_interval_of_no_width(visitor, db):
+    study = judged_study({A: [YES] * 4, B: [YES] * 4})
+    shown = {row["statistic"]: row for row in table(visitor, study, "questions")}
+    row = shown["confirmed, true instruction"]
+    assert (row["value"], row["high"], row["low_over_people"]) == ("1.0", "1.0", "")
+    assert float(row["low"]) < 0.7
 
 
 # -- what counts -------------------------------------------------------------------------------
@@ -341,105 +333,6 @@ def test_coverage_adds_up_to_what_was_assigned(visitor, rehearsed):
         assert sum(int(row[name]) for name in done) == int(row["planned"])
     everything = Assignment.objects.filter(seat__study=rehearsed).count()
     assert sum(int(row["planned"]) for row in rows) == everything
-
-
-# -- files and pages ---------------------------------------------------------------------------
-
-
-def test_times_in_the_rows_are_utc_wherever_the_server_stands(visitor, contrary, settings):
-    settings.TIME_ZONE = "Asia/Kathmandu"
-    rows = table(visitor, contrary, "rows")
-    assert {row["finished_at"][-1] for row in rows} == {"Z"}
-    stored = Assignment.objects.get(seat__pseudonym=A, rank=1).finished_at
-    assert rows[0]["finished_at"] == stored.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def test_a_cell_that_a_spreadsheet_would_run_is_text(visitor, contrary):
-    dialogue = contrary.items.order_by("id").first().dialogue
-    type(dialogue).objects.filter(pk=dialogue.pk).update(external_id='=1+1,"é"\nعربى 🙂')
-    rows = table(visitor, contrary, "rows")
-    assert rows[0]["dialogue"] == '\'=1+1,"é"\nعربى 🙂'
-    assert "-60" not in {row["onset_minus_fork"] for row in rows}
-
-
-def test_negative_numbers_stay_numbers(visitor, db):
-    study = judged_study({A: [YES] * 4, B: [Answer(20, "yes", 1)] * 4})
-    offsets = [row["onset_minus_fork"] for row in table(visitor, study, "rows")]
-    assert "-1" in offsets or "-2" in offsets
-
-
-def test_the_rows_can_be_filtered_in_the_address_and_saved(visitor, contrary):
-    rows = address(contrary, "report-rows")
-    saved = visitor.get(f"{rows}?judge={C}&question=confirmation&format=csv").content.decode()
-    listed = list(csv.DictReader(io.StringIO(saved)))
-    assert len(listed) == 6
-    assert {row["judge"] for row in listed} == {C}
-    html = visitor.get(f"{rows}?judge={C}").content.decode()
-    assert "rows <b>6</b>" in html
-    assert A not in html
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "type=XYZ",
-        "k=9",
-        "question=mood",
-        "judge=ann",
-        "item=x",
-        "group=all",
-        "rows=some",
-        "shared=2",
-    ],
-)
-def test_a_filter_that_is_none_is_refused_by_name(visitor, contrary, query):
-    response = visitor.get(f"{address(contrary, 'report-rows')}?{query}")
-    assert response.status_code == 400
-    assert query.split("=")[0] in response.content.decode()
-
-
-def test_an_unknown_table_or_figure_is_not_there(visitor, contrary):
-    assert visitor.get(address(contrary, "report-table", "people")).status_code == 404
-    response = visitor.get(f"{address(contrary)}?format=csv&of=people-nothing")
-    assert response.status_code == 400
-    assert "people-recognised" in response.content.decode()
-
-
-def test_each_figure_can_be_saved_as_its_table(visitor, contrary):
-    saved = visitor.get(f"{address(contrary)}?format=csv&of=people-recognised").content.decode()
-    rows = list(csv.DictReader(io.StringIO(saved)))
-    assert [row["instruction"] for row in rows][-1] == "foil, conformant"
-    assert sum(int(row["of"]) for row in rows) == 18
-
-
-def test_no_page_of_the_report_names_a_person(visitor, annotator):
-    annotator.username = "wilhelmina-quist"
-    annotator.save()
-    study = make_study()
-    seat = assign_seat(study, annotator)
-    SliderRating.objects.create(assignment=seat.assignments.first(), value=3)
-    for name in ("report", "report-rows"):
-        html = visitor.get(address(study, name)).content.decode()
-        assert seat.pseudonym in html
-        assert annotator.username not in html
-    saved = visitor.get(address(study, "report-table", "rows")).content.decode()
-    assert seat.pseudonym in saved
-    assert annotator.username not in saved
-
-
-def test_the_pages_take_as_many_queries_for_many_judgements_as_for_few(
-    visitor, django_assert_num_queries
-):
-    small = judged_study({A: [YES], B: [YES]}, slug="small")
-    large = make_study("large", n_seats=9, n_simulated=8)
-    simulate_study(large)
-    for study in (small, large):
-        with django_assert_num_queries(8):
-            visitor.get(address(study))
-        with django_assert_num_queries(9):
-            visitor.get(address(study, "report-rows"))
-        with django_assert_num_queries(6):
-            visitor.get(reverse("annotation:studies"))
 
 
 def test_a_report_of_thirty_people_is_made_within_a_second():
