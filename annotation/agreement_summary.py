@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.agreement_tables import panel
+from annotation.agreement_tables import by_label, panel
 from annotation.judgement_rows import Judgement
 from annotation.long_ratings import LongRatings
 from annotation.pair_agreement import by_question
@@ -21,8 +21,9 @@ def agreement(judgements: Sequence[Judgement], *, seed: int = 0) -> dict[str, An
     Categories are the declared answers. The onset is counted in assistant turns, among those who
     chose one; ratings and onsets are numbers and have no kappa and no AC1. Beside the coefficients
     each question has `items` and `pairs` (shared ones), `judgements` (all answers), `note` (see
-    `agreement_tables.Panel`), and over all answers `answers` (counts of the words) or `mean` and
-    `spread` (standard deviation, n - 1; None with fewer than two) of the numbers.
+    `agreement_tables.Panel`) and `labels` (specific agreement per word); over all answers
+    `answers` (counts of the words) or `mean` and `spread` (standard deviation, n - 1; None with
+    fewer than two) of the numbers.
     """
     return {name: _question(found, seed) for name, found in by_question(judgements).items()}
 
@@ -35,6 +36,7 @@ def _question(ratings: LongRatings, seed: int) -> dict[str, Any]:
         "pairs": found.pairs,
         "judgements": len(ratings),
         "note": found.note,
+        "labels": by_label(ratings),
         **_answers(ratings),
     }
 

@@ -26,6 +26,7 @@ REASONS = {
     "fewer_than_two_pairs": "fewer than two ratings",
     "one_answer_dominates": "one answer has four in five or more: kappa and alpha fall with it",
     "constant_input": "all ratings are the same",
+    "never_given": "nobody gave this answer to a shared item",
 }
 
 
@@ -233,6 +234,10 @@ def agreement_blocks(statistics: Stats) -> list[AgreementBlock]:
             _agreement(label, measure + _level(key, question), found[key], shown, shared)
             for key, measure, shown in MEASURES
             if key in found
+        ]
+        rows += [
+            _row(label, f"agreement on “{word}”", part, f"{part['n']} answers", "share", shared)
+            for word, part in found["labels"].items()
         ]
         note = in_words(found["note"]) if found["note"] else ""
         block = (found["items"], found["pairs"], _answers(found), note, tuple(rows))

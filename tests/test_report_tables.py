@@ -96,6 +96,20 @@ def test_each_two_judges_have_their_kappa_and_their_distance(db):
     assert found["prefix"] == []
 
 
+def test_agreement_is_told_apart_by_answer(visitor, db):
+    partly = Answer(50, "partly", 1)
+    study = judged_study({A: [YES, YES, NO, partly], B: [YES, NO, NO, NO]})
+    shown = {
+        row["statistic"]: row
+        for row in table(visitor, study, "agreement")
+        if row["part"] == "Step 2, instruction"
+    }
+    # one pair says yes twice, one yes once: 2 * 1 / (2 + 1)
+    assert float(shown["agreement on “yes”"]["value"]) == pytest.approx(2 / 3)
+    assert float(shown["agreement on “no”"]["value"]) == pytest.approx(2 / 4)
+    assert float(shown["agreement on “partly”"]["value"]) == 0
+
+
 def test_pairs_of_hundreds_of_thousands_of_answers_take_no_time():
     rng = np.random.default_rng(1)
     judgements = [
