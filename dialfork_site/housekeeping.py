@@ -15,6 +15,7 @@ from django.db import DatabaseError, close_old_connections
 from kombu.exceptions import OperationalError as BrokerError
 
 from annotation import seating, webhook_sending
+from annotation import tasks as annotation_tasks
 from dialfork_site import tasks as site_tasks
 from scoring import leases, tasks
 
@@ -24,13 +25,9 @@ SWEEP_SECONDS = 60.0
 
 
 def send_webhooks() -> None:
-    """Hand what is due to a worker. A queue that does not answer costs a minute, no event."""
-    if not webhook_sending.due().exists():
-        return
-    try:
+    """Hand what is due to a worker; a slow receiver then holds up no beat."""
+    if webhook_sending.due().exists():
         site_tasks.send_webhooks.apply_async(retry=False)
-    except (BrokerError, OSError):
-        log.exception("Events wait for the next sweep: the queue did not answer")
 
 
 class Housekeeper:
@@ -69,14 +66,18 @@ class Housekeeper:
         webhook_sending.forget_old()
         send_webhooks()
         tasks.send_waiting()
+        annotation_tasks.send_waiting()
 
     def _try(self, work: Callable[[], object]) -> bool:
-        """Run `work`; a database that is away for a moment is logged and tried again later."""
+        """Run `work`; what is away for a moment, database or queue, is logged and tried again."""
         close_old_connections()
         try:
             work()
         except DatabaseError:
             log.exception("Housekeeping of %s: the database did not answer", self.worker)
+            return False
+        except (BrokerError, OSError):
+            log.exception("Housekeeping of %s: the queue did not answer", self.worker)
             return False
         finally:
             close_old_connections()

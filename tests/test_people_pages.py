@@ -11,8 +11,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
 
-from annotation import commitments, judging, pay, people, reopening
+from annotation import commitments, judging, pay, people, reopening, webhook_sending
+from annotation.announcing import announce
 from annotation.enrolment import assign_seat
 from annotation.models import (
     Assignment,
@@ -24,8 +26,11 @@ from annotation.models import (
     SliderRating,
     StepTime,
     Study,
+    Webhook,
 )
 from annotation.reports import PEOPLE, fork_study
+from dialfork_site import housekeeping
+from dialfork_site.celery import app
 from tests.studies import item_at, make_study
 
 PERSON_ID = "5f3c9a0b1d2e4f5a6b7c8d9e"
@@ -425,12 +430,10 @@ def test_a_seat_of_another_study_is_not_found(staff, seat):
 
 
 def test_housekeeping_takes_back_seats_that_were_left_and_sends_what_is_due(seat, monkeypatch):
-    from dialfork_site import housekeeping
-
     sent = []
-    monkeypatch.setattr(
-        housekeeping.site_tasks.send_webhooks, "apply_async", lambda **k: sent.append(1)
-    )
+    task = housekeeping.site_tasks.send_webhooks
+    assert task.name in app.tasks
+    monkeypatch.setattr(task, "apply_async", lambda **options: sent.append(options))
     past = timezone.now() - timedelta(hours=1)
     Seat.objects.filter(pk=seat.pk).update(expires_at=past)
     keeper = housekeeping.Housekeeper("test")
@@ -440,3 +443,21 @@ def test_housekeeping_takes_back_seats_that_were_left_and_sends_what_is_due(seat
     assert seat.state == "expired"
     assert AuditEntry.objects.filter(action="seat.expired").count() == 1
     assert sent == []
+    Webhook.objects.create(url="https://example.org/", events=["study.launched"])
+    announce("study.launched", {})
+    keeper._sweep()
+    assert len(sent) == 1
+
+
+def test_a_queue_that_does_not_answer_does_not_end_housekeeping(db, monkeypatch, caplog):
+    def away(**options):
+        raise BrokerError("connection refused")
+
+    Webhook.objects.create(url="https://example.org/", events=["study.launched"])
+    announce("study.launched", {})
+    monkeypatch.setattr(housekeeping.site_tasks.send_webhooks, "apply_async", away)
+    keeper = housekeeping.Housekeeper("test")
+    monkeypatch.setattr(housekeeping, "close_old_connections", lambda: None)
+    assert keeper._try(keeper._sweep) is False
+    assert "the queue did not answer" in caplog.text
+    assert webhook_sending.due().count() == 1
