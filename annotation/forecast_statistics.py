@@ -119,7 +119,7 @@ def interval_alpha(item: Ints, values: NDArray, answered: Bools, units: Resampli
 
     parts = (sizes, sums, squares, within)
     value = alpha(*(part.sum(axis=1) for part in parts))
-    return Found(value, _width(alpha(*units.totals(*parts))), kept.sum(axis=1).astype(float))
+    return _of_units(value, _width(alpha(*units.totals(*parts))), kept)
 
 
 def nominal_alpha(
@@ -142,7 +142,7 @@ def nominal_alpha(
 
     parts = (sizes, within, *counts)
     value = alpha(*(part.sum(axis=1) for part in parts))
-    return Found(value, _width(alpha(*units.totals(*parts))), kept.sum(axis=1).astype(float))
+    return _of_units(value, _width(alpha(*units.totals(*parts))), kept)
 
 
 def ac1(item: Ints, answers: Ints, answered: Bools, categories: int) -> Found:
@@ -169,6 +169,12 @@ def ac1(item: Ints, answers: Ints, answered: Bools, categories: int) -> Found:
         half = stats.t.ppf(0.975, n_rated - 1) * np.sqrt(away / (n_rated * (n_rated - 1)))
     width = np.minimum(1, value + half) - (value - half)
     return Found(value, width, n_paired.astype(float))
+
+
+def _of_units(value: Floats, width: Floats, kept: Bools) -> Found:
+    """One item alone has no interval."""
+    n = kept.sum(axis=1).astype(float)
+    return Found(value, np.where(n >= 2, width, np.nan), n)
 
 
 def _ratio(sums: Floats, sizes: Floats, units: Resampling) -> Found:

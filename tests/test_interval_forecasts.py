@@ -159,6 +159,23 @@ def test_an_interval_that_cannot_be_is_none_and_counted():
     assert row.value is not None
 
 
+def test_one_shared_item_has_no_interval_either():
+    one = np.zeros(4, dtype=np.int64)
+    design = Layout(
+        np.array([0, 1, 0, 1]),
+        np.array([0, 0, 1, 2]),
+        one,
+        one,
+        one + 2,
+        one > 0,
+        one + 2,
+        one + 7,
+    )
+    found = by_name(forecast(design, draws=20))
+    assert found["rating, alpha"].width is None
+    assert found["rating, alpha"].undefined == 1.0
+
+
 def test_a_large_study_is_simulated_less_often(monkeypatch):
     assert forecast(DESIGN, draws=200).draws == 200
     monkeypatch.setattr(interval_forecasts, "MOST_CELLS", 50 * len(DESIGN.person))
