@@ -40,7 +40,7 @@ BLOCK = 1 << 16
 SILENT_AFTER = timedelta(seconds=15)
 WORDS = {
     "judges": {
-        "all": gettext_lazy("people and simulated seats, marked as such"),
+        "all": gettext_lazy("people and simulated seats"),
         "people": gettext_lazy("people only"),
         "simulated": gettext_lazy("simulated seats only"),
     },
