@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models.studies import Assignment
 
@@ -28,9 +29,9 @@ class InstructionConfirmation(models.Model):
     """Step 2: does the shown instruction appear? Hangs on the rating: no rating, no reveal."""
 
     class Answer(models.TextChoices):
-        YES = "yes", "Yes"
-        PARTLY = "partly", "Partly"
-        NO = "no", "No"
+        YES = "yes", _("Yes")
+        PARTLY = "partly", _("Partly")
+        NO = "no", _("No")
 
     slider = models.OneToOneField(
         SliderRating, on_delete=models.PROTECT, related_name="confirmation"
@@ -62,9 +63,9 @@ class PrefixJudgement(models.Model):
     """Step 3, only where the fork turn is not the first assistant turn: did the prefix follow?"""
 
     class Answer(models.TextChoices):
-        YES = "yes", "Yes"
-        MOSTLY = "mostly", "Mostly"
-        NO = "no", "No"
+        YES = "yes", _("Yes")
+        MOSTLY = "mostly", _("Mostly")
+        NO = "no", _("No")
 
     onset = models.OneToOneField(OnsetMark, on_delete=models.PROTECT, related_name="prefix")
     answer = models.CharField(max_length=6, choices=Answer.choices)
@@ -82,11 +83,11 @@ class Skip(models.Model):
     """An item a person could not judge, with the reason. It is finished, and counted apart."""
 
     class Reason(models.TextChoices):
-        CUT_OFF = "cut_off", "The conversation is cut off or broken"
-        LANGUAGE = "language", "I cannot follow the language or the subject"
-        DISTRESSING = "distressing", "I would rather not read it"
-        KNOWN = "known", "I know this conversation from elsewhere"
-        OTHER = "other", "Another reason"
+        CUT_OFF = "cut_off", _("The conversation is cut off or broken")
+        LANGUAGE = "language", _("I cannot follow the language or the subject")
+        DISTRESSING = "distressing", _("I would rather not read it")
+        KNOWN = "known", _("I know this conversation from elsewhere")
+        OTHER = "other", _("Another reason")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="skip")
     reason = models.CharField(max_length=12, choices=Reason.choices)

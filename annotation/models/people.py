@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models.studies import Seat, Study
 
@@ -86,8 +87,8 @@ class Withdrawal(models.Model):
     """That a person withdrew. Releases name the seat as a tombstone from then on."""
 
     class Mode(models.TextChoices):
-        KEEP = "keep", "Keep the answers under the pseudonym"
-        ERASE = "erase", "Erase the answers"
+        KEEP = "keep", _("Keep the answers under the pseudonym")
+        ERASE = "erase", _("Erase the answers")
 
     seat = models.OneToOneField(Seat, on_delete=models.PROTECT, related_name="withdrawal")
     mode = models.CharField(max_length=5, choices=Mode.choices)

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models.studies import Assignment, Item, Seat, Study
 
@@ -86,10 +87,10 @@ class Export(models.Model):
     """A file of a study's answers, written in the background."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        RUNNING = "running", "Running"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
+        WAITING = "waiting", _("Waiting")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="exports")
     format = models.CharField(max_length=20)

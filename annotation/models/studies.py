@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 SEAT_STATES = [
     "free",
@@ -39,10 +40,10 @@ class Study(models.Model):
     """
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        OPEN = "open", "Open"
-        PAUSED = "paused", "Paused"
-        CLOSED = "closed", "Closed"
+        DRAFT = "draft", _("Draft")
+        OPEN = "open", _("Open")
+        PAUSED = "paused", _("Paused")
+        CLOSED = "closed", _("Closed")
 
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=120)
@@ -101,22 +102,22 @@ class Seat(models.Model):
     """
 
     class State(models.TextChoices):
-        FREE = "free", "Free"
-        ACTIVE = "active", "Active"
-        PAUSED = "paused", "Paused"
-        SCREENED_OUT = "screened_out", "Screened out"
-        DECLINED = "declined", "No consent"
-        FINISHED = "finished", "Finished"
-        EXPIRED = "expired", "Expired"
-        WITHDRAWN = "withdrawn", "Withdrawn"
+        FREE = "free", _("Free")
+        ACTIVE = "active", _("Active")
+        PAUSED = "paused", _("Paused")
+        SCREENED_OUT = "screened_out", _("Screened out")
+        DECLINED = "declined", _("No consent")
+        FINISHED = "finished", _("Finished")
+        EXPIRED = "expired", _("Expired")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
 
     class Phase(models.TextChoices):
-        CONSENT = "consent", "Consent"
-        INSTRUCTIONS = "instructions", "Instructions"
-        PRACTICE = "practice", "Practice"
-        MAIN = "main", "Items"
-        QUESTIONNAIRE = "questionnaire", "Questionnaire"
-        DONE = "done", "Done"
+        CONSENT = "consent", _("Consent")
+        INSTRUCTIONS = "instructions", _("Instructions")
+        PRACTICE = "practice", _("Practice")
+        MAIN = "main", _("Items")
+        QUESTIONNAIRE = "questionnaire", _("Questionnaire")
+        DONE = "done", _("Done")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="seats")
     number = models.PositiveIntegerField()
@@ -184,9 +185,9 @@ class Item(models.Model):
     """
 
     class Kind(models.TextChoices):
-        MAIN = "main", "Main"
-        PRACTICE = "practice", "Practice"
-        ATTENTION = "attention", "Attention"
+        MAIN = "main", _("Main")
+        PRACTICE = "practice", _("Practice")
+        ATTENTION = "attention", _("Attention")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
     kind = models.CharField(max_length=9, choices=Kind.choices, default=Kind.MAIN)
@@ -245,8 +246,8 @@ class Assignment(models.Model):
     """
 
     class Ended(models.TextChoices):
-        EXPIRED = "expired", "Expired"
-        WITHDRAWN = "withdrawn", "Withdrawn"
+        EXPIRED = "expired", _("Expired")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="assignments")
     seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="assignments")
