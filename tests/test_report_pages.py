@@ -137,3 +137,11 @@ def test_the_pages_take_as_many_queries_for_many_judgements_as_for_few(
             visitor.get(address(study, "report-rows"))
         with django_assert_num_queries(6):
             visitor.get(reverse("annotation:studies"))
+
+
+def test_the_report_leads_to_the_other_pages_of_its_study(visitor, contrary):
+    html = visitor.get(address(contrary)).content.decode()
+    for name in ("report-rows", "adjudication", "people", "exports", "plan"):
+        link = address(contrary, name)
+        assert f'href="{link}"' in html
+        assert visitor.get(link).status_code == 200, name
