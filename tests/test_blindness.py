@@ -11,11 +11,12 @@ from django.urls import reverse
 from scipy import stats
 
 from annotation.enrolment import EnrolmentRefused, assign_seat
-from annotation.models import Assignment, Item
+from annotation.models import Assignment, Item, Seat
 from annotation.titles import behaviour_of, revealing_word
 from benchmark.corruption import VARIANTS, instruction
 from tests.studies import item_at, make_study
 from tests.test_access import every_address
+from tests.walks import ALL, make_walk
 
 # Words of the design, as whole words. The name of the product is not one of them.
 DESIGN = (
@@ -296,6 +297,32 @@ def test_who_made_a_study_cannot_sit_in_it(annotator, other_annotator):
         assign_seat(study, annotator)
     assert assign_seat(study, other_annotator).user == other_annotator
     assert not study.seats.filter(user=annotator).exists()
+
+
+def test_no_phase_of_the_way_tells_anything_of_the_items(visitor, annotator):
+    """Consent, instructions with their examples, practice, questions, thanks, home and help."""
+    study = make_walk(phases=ALL, n_practice=1, n_attention=1)
+    seat = assign_seat(study, annotator)
+    items = seat.assignments.main().select_related("item__dialogue__corpus", "seat__study")
+    secrets = {secret for assignment in items for secret in secrets_of(assignment)}
+    # Names of variants are words that examples may use; whole texts and addresses are not.
+    secrets = {secret for secret in secrets if len(secret) > 10}
+    assert len(secrets) > 10
+    page = reverse("annotation:seat", args=[seat.pseudonym])
+    paths = (page, reverse("home"), reverse("annotation:guidelines"), reverse("profile"))
+
+    def responses():
+        for phase in Seat.Phase.values:
+            state = "finished" if phase == Seat.Phase.DONE else "active"
+            Seat.objects.filter(pk=seat.pk).update(phase=phase, state=state)
+            for path in paths:
+                yield visitor.get(path)
+        for state in Seat.State.values:
+            Seat.objects.filter(pk=seat.pk).update(phase="main", state=state)
+            yield visitor.get(page)
+            yield visitor.get(items[0].get_absolute_url())
+
+    assert assert_blind(responses(), secrets) > 30
 
 
 def test_items_do_not_sort_by_condition(seat):
