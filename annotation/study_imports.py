@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -18,19 +17,9 @@ from django.utils.crypto import salted_hmac
 
 from annotation.foreign_answers import ForeignAnswer, ForeignItem, Found
 from annotation.foreign_values import Judgement, Meaning, dialogue_of, judgement_of
-from annotation.models import (
-    Assignment,
-    InstructionConfirmation,
-    Item,
-    OnsetMark,
-    PrefixJudgement,
-    Seat,
-    Skip,
-    SliderRating,
-    StepTime,
-    Study,
-)
+from annotation.models import Assignment, Item, Seat, Study
 from annotation.restoring import IMPORTED, JUDGES_KEPT
+from annotation.study_import_rows import Waiting, write
 from annotation.titles import revealing_word
 from benchmark.formats.reading import located
 from benchmark.importing import import_records
@@ -38,6 +27,7 @@ from benchmark.models import Corpus, Dialogue, Turn
 from benchmark.records import BadRecord, DialogueRecord
 
 SALT = "annotation.study_imports"
+AT_ONCE = 500
 
 
 class StudyImportRefused(ValueError):
@@ -96,6 +86,7 @@ def import_study(
     store = _Store(study, corpus, format, items, meaning, report)
     for answer in answers:
         store.take(answer)
+    store.flush()
     study.save(update_fields=["design"])
     report.items, report.seats = study.items.count(), study.seats.count()
     return report
@@ -153,16 +144,16 @@ class _Store:
         report: StudyImport,
     ) -> None:
         self.study, self.items, self.meaning, self.report = study, items, meaning, report
+        self.now = timezone.now()
         rows = Dialogue.objects.filter(corpus=corpus, format=format)
         self.dialogues = {row.external_id: row for row in rows}
+        self.turns = _assistant_turns(corpus, format) if meaning.onset else {}
         self.rows = {row.dialogue_id: row for row in study.items.all()}
         self.seats = {seat.number: seat for seat in study.seats.all()}
         ranks = study.seats.annotate(last=Max("assignments__rank")).values_list("pk", "last")
         self.ranks = {pk: last or 0 for pk, last in ranks}
-        mine = Assignment.objects.filter(seat__study=study).select_related(
-            "skip", "slider__confirmation__onset__turn", "slider__confirmation__onset__prefix"
-        )
-        self.assignments = {(a.seat_id, a.item_id): a for a in mine}
+        self.held = _held(study)
+        self.waiting: list[Waiting] = []
 
     def take(self, answer: ForeignAnswer) -> None:
         """Store an answer, or say why it cannot be."""
@@ -175,18 +166,28 @@ class _Store:
             return
         self.report.new += new
         self.report.unchanged += not new
+        if len(self.waiting) >= AT_ONCE:
+            self.flush()
 
     def _stored(self, answer: ForeignAnswer) -> bool:
         dialogue = self._dialogue(answer)
         said = judgement_of(answer, self.meaning)
         turn = self._turn(dialogue, said)
-        item, seat = self._item(dialogue, answer.item), self._seat(answer.judge)
-        held = self.assignments.get((seat.pk, item.pk))
-        if held is not None:
-            if _as_judgement(held) != said:
+        seat = self._seat(answer.judge)
+        held = self.held.setdefault((seat.pk, dialogue.pk), said)
+        if held is not said:
+            if held != said:
                 raise BadRecord("answer", "another answer of this person is here; it stands")
             return False
-        self._write(answer, said, turn, item, seat)
+        self.ranks[seat.pk] += 1
+        row = Assignment(
+            item=self._item(dialogue, answer.item),
+            seat=seat,
+            rank=self.ranks[seat.pk],
+            opened_at=self.now,
+            finished_at=self.now,
+        )
+        self.waiting.append(Waiting(row, said, turn, answer))
         return True
 
     def _dialogue(self, answer: ForeignAnswer) -> Dialogue:
@@ -198,17 +199,17 @@ class _Store:
             raise BadRecord("item", f"the text of item {answer.item} has changed since")
         return held
 
-    def _turn(self, dialogue: Dialogue, said: Judgement) -> Turn | None:
+    def _turn(self, dialogue: Dialogue, said: Judgement) -> int | None:
         if said.onset is None:
             return None
-        turn = dialogue.turns.filter(number=said.onset, role=Turn.Role.ASSISTANT).first()
+        turn = self.turns.get((dialogue.pk, said.onset))
         if turn is None:
             raise BadRecord(self.meaning.onset, f"turn {said.onset} is no turn of the assistant")
         return turn
 
     def _item(self, dialogue: Dialogue, ident: str) -> Item:
         if dialogue.pk not in self.rows:
-            self.rows[dialogue.pk] = Item.objects.create(
+            self.rows[dialogue.pk] = Item(
                 study=self.study,
                 dialogue=dialogue,
                 instruction=self.items[ident][1],
@@ -232,41 +233,25 @@ class _Store:
             known[name], self.seats[number], self.ranks[seat.pk] = number, seat, 0
         return self.seats[known[name]]
 
-    def _write(
-        self, answer: ForeignAnswer, said: Judgement, turn: Turn | None, item: Item, seat: Seat
-    ) -> None:
-        now = timezone.now()
-        self.ranks[seat.pk] += 1
-        row = Assignment.objects.create(
-            item=item, seat=seat, rank=self.ranks[seat.pk], opened_at=now, finished_at=now
-        )
-        self.assignments[seat.pk, item.pk] = row
-        if answer.seconds is not None and answer.seconds >= 0:
-            end = now + timedelta(seconds=min(answer.seconds, 10**7))
-            StepTime.objects.create(assignment=row, step="rate", opened_at=now, submitted_at=end)
-        if answer.cancelled:
-            Skip.objects.create(assignment=row, reason=Skip.Reason.OTHER)
-        if said.rating is None:
-            return
-        slider = SliderRating.objects.create(assignment=row, value=said.rating)
-        if said.appears is None:
-            return
-        confirmation = InstructionConfirmation.objects.create(slider=slider, answer=said.appears)
-        if turn is None and said.appears != "no":
-            return
-        onset = OnsetMark.objects.create(confirmation=confirmation, turn=turn)
-        if said.prefix is not None:
-            PrefixJudgement.objects.create(onset=onset, answer=said.prefix)
+    def flush(self) -> None:
+        """Write what waits."""
+        waiting, self.waiting = self.waiting, []
+        write(waiting, self.now)
 
 
-def _as_judgement(row: Assignment) -> Judgement:
-    slider = getattr(row, "slider", None)
-    confirmation = getattr(slider, "confirmation", None)
-    onset = getattr(confirmation, "onset", None)
-    prefix = getattr(onset, "prefix", None)
-    return Judgement(
-        slider.value if slider else None,
-        confirmation.answer if confirmation else None,
-        onset.turn.number if onset and onset.turn else None,
-        prefix.answer if prefix else None,
-    )
+def _assistant_turns(corpus: Corpus, format: str) -> dict[tuple[int, int], int]:
+    """(dialogue, number) -> key of every assistant turn."""
+    rows = Turn.objects.filter(
+        dialogue__corpus=corpus, dialogue__format=format, role=Turn.Role.ASSISTANT
+    ).order_by()
+    names = ("dialogue_id", "number", "pk")
+    return {(dialogue, number): pk for dialogue, number, pk in rows.values_list(*names)}
+
+
+def _held(study: Study) -> dict[tuple[int, int], Judgement]:
+    """(seat, dialogue) -> the judgement that is here."""
+    onset = "slider__confirmation__onset"
+    rows = Assignment.objects.filter(seat__study=study).order_by()
+    answers = ("slider__value", "slider__confirmation__answer", f"{onset}__turn__number")
+    names = ("seat_id", "item__dialogue_id", *answers, f"{onset}__prefix__answer")
+    return {(row[0], row[1]): Judgement(*row[2:]) for row in rows.values_list(*names)}

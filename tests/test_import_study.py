@@ -319,3 +319,21 @@ def test_a_file_that_is_no_export_stores_nothing(tmp_path, capsys):
     said = run(path, code=1, capsys=capsys)
     assert "not valid JSON" in said["rejected"][0]["reason"]
     assert not Corpus.objects.exists()
+
+
+@pytest.mark.django_db
+def test_five_hundred_items_imported_twice_are_five_hundred(
+    tmp_path, capsys, django_assert_max_num_queries
+):
+    lines = (json.dumps(task(n, by(n % 3, number("rating", n % 101)))) for n in range(1, 501))
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("\n".join(lines))
+    with django_assert_max_num_queries(70):
+        said = run(path, capsys=capsys)
+    assert (said["new"], said["items"], said["seats"]) == (500, 500, 3)
+    said = run(path, capsys=capsys)
+    assert (said["new"], said["unchanged"], said["items"]) == (0, 500, 500)
+    ranks = (
+        Assignment.objects.filter(seat__number=1).order_by("rank").values_list("rank", flat=True)
+    )
+    assert list(ranks) == list(range(1, 168))

@@ -55,6 +55,7 @@ SERVICES = {
     "annotation/report_rows.py",
     "annotation/seating.py",
     "annotation/step_times.py",
+    "annotation/study_import_rows.py",
     "annotation/study_imports.py",
     "annotation/study_reports.py",
     "annotation/webhook_sending.py",
