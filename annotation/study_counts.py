@@ -14,9 +14,8 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Seat, Study
 from annotation.models.studies import AssignmentQuerySet
+from annotation.phases import COUNTED, FINISHED
 
-FINISHED = Q(finished_at__isnull=False)
-COUNTED = Q(attempt=1) & (Q(ended="") | FINISHED)
 AGGREGATES: dict[str, Count] = {
     "assigned": Count("pk"),
     "completed": Count("pk", filter=FINISHED),

@@ -13,6 +13,7 @@ from annotation import judging, phases, seating, study_counts
 from annotation.models import Assignment, Seat, Study
 from annotation.rehearsal import simulate_study
 from annotation.reopening import reopen
+from annotation.reports import fork_study
 from annotation.study_counts import Counters
 from tests.studies import make_study
 
@@ -108,6 +109,10 @@ def test_every_page_counts_alike_after_any_events(
             own = by_seat[assignment.seat_id]
             assert (bar["done"], bar["total"]) == (own.completed, own.assigned)
         if step % 8 == 7:
+            told = {n: g["counts"] for n, g in fork_study(study)["groups"].items()}
+            assert told["people"]["assigned"] == people.assigned
+            assert told["people"]["finished"] == people.completed
+            assert told["simulated"]["finished"] == simulated.completed
             listed = facts(client.get(reverse("annotation:studies")).content.decode())
             planned = facts(
                 client.get(reverse("annotation:plan", args=["winter"])).content.decode()
