@@ -8,6 +8,7 @@ import pytest
 
 from annotation import launching, seating, study_drawing
 from annotation.enrolment import assign_seat
+from annotation.export_rows import Filter, answer_rows, chosen, seat_keys
 from annotation.judging import record_slider
 from annotation.launching import create_study, launch, new_version, redraw, set_state
 from annotation.models import (
@@ -45,6 +46,13 @@ def judge(study, annotator, n: int) -> None:
     seat = assign_seat(study, annotator)
     for assignment in seat.assignments.order_by("rank")[:n]:
         record_slider(assignment, 40)
+
+
+def exported_versions(study) -> list[int]:
+    """The protocol version of every answered row of the export."""
+    keys = seat_keys(chosen(study, Filter()))
+    rows = [row for batch in answer_rows(study, keys) for row in batch]
+    return [row["protocol_version"] for row in rows if row["rating"] is not None]
 
 
 def orders(study) -> list[tuple]:
@@ -133,6 +141,8 @@ def test_a_question_changed_after_three_answers_makes_a_second_version(forks, an
     assert (first["study"]["protocol_version"], later["study"]["protocol_version"]) == (1, 2)
     assert first["groups"]["people"]["counts"]["judgements"] == 3
     assert later["groups"]["people"]["counts"]["judgements"] == 0
+    assert exported_versions(study) == [1, 1, 1]
+    assert exported_versions(second) == []
     study.refresh_from_db()
     assert study.consent == ""
 
