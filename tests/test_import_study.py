@@ -337,3 +337,15 @@ def test_five_hundred_items_imported_twice_are_five_hundred(
         Assignment.objects.filter(seat__number=1).order_by("rank").values_list("rank", flat=True)
     )
     assert list(ranks) == list(range(1, 168))
+
+
+@pytest.mark.django_db
+def test_an_imported_study_has_its_pages(path, capsys, client, researcher):
+    run(path, "--appears", "seen", capsys=capsys)
+    client.force_login(researcher)
+    for page in ("report", "exports", "adjudication"):
+        assert client.get(f"/studies/old/{page}/").status_code == 200, page
+    queue = client.get("/studies/old/adjudication/").content.decode()
+    item = Study.objects.get().items.get(dialogue__external_id="1")
+    assert f"/studies/old/adjudication/{item.pk}/" in queue
+    assert client.get(f"/studies/old/adjudication/{item.pk}/").status_code == 200
