@@ -12,7 +12,6 @@ from annotation.views import (
     people,
     planning,
     seats,
-    studies,
     study_reports,
 )
 
