@@ -19,7 +19,8 @@ from annotation.models import Study
 from annotation.refusals import EnrolmentRefused
 from annotation.rehearsal import simulate_study
 from annotation.study_counts import Counters, Places
-from annotation.views.planning_forms import StrengthForm, StudyForm, initial_of
+from annotation.views.planning_forms import StudyForm, initial_of
+from annotation.views.strength_forms import StrengthForm
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 # Overlap reached may differ from what was asked by this much before the page speaks of it.

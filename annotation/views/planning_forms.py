@@ -1,8 +1,7 @@
-"""What a researcher sets when a study is planned, and how strong imagined people are."""
+"""What a researcher sets when a study is planned."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from django import forms
@@ -11,7 +10,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.design import POSITIONS, TYPES
-from annotation.imagined_judges import RATINGS, Strength
 from annotation.launching import CODES, PHASES, shape_in
 from annotation.models import Study
 from annotation.study_shapes import MOST_PER_SEAT, MOST_SEATS, Shape
@@ -255,61 +253,3 @@ def initial_of(study: Study) -> dict[str, Any]:
         "overlap": round(100 * shape.overlap, 6),
         "foil_share": round(100 * shape.foil_share, 6),
     }
-
-
-STRENGTH_NAMES = {
-    "mean_1": gettext_lazy("Mean rating, k = 1"),
-    "mean_2": gettext_lazy("Mean rating, k = 2"),
-    "mean_3": gettext_lazy("Mean rating, k = 3"),
-    "mean_4": gettext_lazy("Mean rating, k = 4"),
-    "side_goal_1": gettext_lazy("Mean rating, CSC, k = 1"),
-    "side_goal_4": gettext_lazy("Mean rating, CSC, k = 4"),
-    "conformant": gettext_lazy("Mean rating, conformant"),
-    "spread": gettext_lazy("Spread of a rating (SD)"),
-    "person": gettext_lazy("Spread between people (SD)"),
-    "confirm_true": gettext_lazy("True instruction confirmed"),
-    "confirm_foil": gettext_lazy("Foil on a fork confirmed"),
-    "confirm_foil_conformant": gettext_lazy("Foil on a conformant one confirmed"),
-    "exact": gettext_lazy("Onset exact"),
-    "near": gettext_lazy("Onset within one turn"),
-    "at_or_after": gettext_lazy("Onset at the fork or after"),
-    "followed": gettext_lazy("Prefix followed"),
-    "alike": gettext_lazy("Choices an item suggests to all"),
-}
-
-
-class StrengthForm(forms.Form):
-    """How strong the effects are that the forecast assumes; rates are percentages here."""
-
-    draws = _whole(gettext_lazy("Simulated studies"), 10, 1000, 200)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for each in fields(Strength):
-            default = float(each.default)  # type: ignore[arg-type]
-            rating = each.name in RATINGS
-            label = STRENGTH_NAMES[each.name]
-            self.fields[each.name] = forms.FloatField(
-                label=label if rating else f"{label}, %",
-                min_value=0,
-                max_value=100,
-                initial=default if rating else round(100 * default, 6),
-                widget=forms.NumberInput(attrs={"step": "any"}),
-            )
-
-    def clean(self) -> dict[str, Any]:
-        """An onset that is exact is within one turn too."""
-        data = super().clean() or {}
-        if "exact" in data and "near" in data and data["near"] < data["exact"]:
-            self.add_error("near", _("Exact onsets count too, so this cannot be lower."))
-        return data
-
-    @property
-    def strength(self) -> Strength:
-        data = self.cleaned_data
-        return Strength(
-            **{
-                each.name: data[each.name] if each.name in RATINGS else data[each.name] / 100
-                for each in fields(Strength)
-            }
-        )
