@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation import judging
 from annotation.models import Assignment, Draft, InstructionConfirmation, PrefixJudgement
@@ -122,4 +123,4 @@ def _require_assistant_turn(assignment: Assignment, number: int) -> None:
     if not Turn.objects.filter(
         dialogue_id=assignment.item.dialogue_id, number=number, role=Turn.Role.ASSISTANT
     ).exists():
-        raise judging.AnswerRefused("onset", f"Turn {number} is not an assistant turn.")
+        raise judging.AnswerRefused("onset", _("Turn %d is not an assistant turn.") % number)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation import commitments
 from annotation.announcing import announce
@@ -68,7 +69,7 @@ class AnsweredBefore(ValueError):
 
     def __init__(self, stored: str) -> None:
         self.stored = stored
-        super().__init__(f"This step was answered before: {stored}. The first answer stands.")
+        super().__init__(_("This step was answered before: %s. The first answer stands.") % stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def reveal(assignment: Assignment) -> str:
     """
     if REVEALED not in commitments.kinds_of(assignment):
         if is_attention(assignment) or not SliderRating.objects.filter(assignment=assignment):
-            raise StepLocked("The conversation has no rating yet.")
+            raise StepLocked(_("The conversation has no rating yet."))
         with transaction.atomic():
             _commit_reveal(_lock_both(assignment)[0], assignment)
     return behaviour_of(assignment.item.instruction)
@@ -152,7 +153,7 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
     Raises AnswerRefused (out of range), StepLocked (skipped), AnsweredBefore (another value).
     """
     if not 0 <= value <= 100:
-        raise AnswerRefused("rating", "Give a whole number from 0 to 100.")
+        raise AnswerRefused("rating", _("Give a whole number from 0 to 100."))
     try:
         with transaction.atomic():
             seat = _lock(assignment)
@@ -179,11 +180,11 @@ def record_confirmation(
     Raises StepLocked (no rating yet), AnswerRefused (naming the field), AnsweredBefore.
     """
     if answer not in InstructionConfirmation.Answer.values:
-        raise AnswerRefused("appears", "Choose yes, partly or no.")
+        raise AnswerRefused("appears", _("Choose yes, partly or no."))
     turn = None if answer == NO else _assistant_turn(assignment, onset)
     slider = SliderRating.objects.filter(assignment=assignment).first()
     if slider is None or is_attention(assignment):
-        raise StepLocked("The conversation has no rating yet.")
+        raise StepLocked(_("The conversation has no rating yet."))
     try:
         with transaction.atomic():
             seat = _lock(assignment)
@@ -208,10 +209,10 @@ def record_prefix(assignment: Assignment, answer: str) -> PrefixJudgement:
     Raises StepLocked (step 2 is open, or the item has no such step), AnswerRefused, AnsweredBefore.
     """
     if answer not in PrefixJudgement.Answer.values:
-        raise AnswerRefused("prefix", "Choose yes, mostly or no.")
+        raise AnswerRefused("prefix", _("Choose yes, mostly or no."))
     onset = OnsetMark.objects.filter(confirmation__slider__assignment=assignment).first()
     if onset is None or not has_prefix(fork_of(assignment)):
-        raise StepLocked("This item is not at that step.")
+        raise StepLocked(_("This item is not at that step."))
     try:
         with transaction.atomic():
             seat = _lock(assignment)
@@ -232,36 +233,40 @@ def record_skip(assignment: Assignment, reason: str, note: str = "") -> Skip:
     Raises AnswerRefused (unknown reason), AnsweredBefore (finished, or skipped before).
     """
     if reason not in Skip.Reason.values:
-        raise AnswerRefused("reason", "Choose one of the reasons.")
+        raise AnswerRefused("reason", _("Choose one of the reasons."))
     try:
         with transaction.atomic():
             seat, current = _lock_both(assignment)
             if current.finished_at:
                 skipped = hasattr(current, "skip")
-                raise AnsweredBefore("the item was skipped" if skipped else "the item is finished")
+                raise AnsweredBefore(
+                    _("the item was skipped") if skipped else _("the item is finished")
+                )
             skip = Skip.objects.create(assignment=assignment, reason=reason, note=note.strip())
             _commit(seat, assignment, SKIPPED, reason=reason)
             _finish(seat, assignment, "skipped")
             return skip
     except IntegrityError as error:
-        raise AnsweredBefore("the item was skipped") from error
+        raise AnsweredBefore(_("the item was skipped")) from error
 
 
 def confirmation_in_words(confirmation: InstructionConfirmation) -> str:
     """Such as "yes, from turn 8" or "no"."""
     answer = confirmation.get_answer_display().lower()
     turn = confirmation.onset.turn
-    return f"{answer}, from turn {turn.number}" if turn else answer
+    if turn is None:
+        return answer
+    return _("%(answer)s, from turn %(number)d") % {"answer": answer, "number": turn.number}
 
 
 def _assistant_turn(assignment: Assignment, number: int | None) -> Turn:
     if number is None:
-        raise AnswerRefused("onset", "Choose the first assistant turn that shows it.")
+        raise AnswerRefused("onset", _("Choose the first assistant turn that shows it."))
     turn = Turn.objects.filter(
         dialogue_id=assignment.item.dialogue_id, number=number, role=Turn.Role.ASSISTANT
     ).first()
     if turn is None:
-        raise AnswerRefused("onset", f"Turn {number} is not an assistant turn of this item.")
+        raise AnswerRefused("onset", _("Turn %d is not an assistant turn of this item.") % number)
     return turn
 
 
@@ -269,7 +274,7 @@ def _lock(assignment: Assignment) -> Seat:
     """Serialise the answers of a seat, also with skipping, pausing and expiry; the locked seat."""
     seat, current = _lock_both(assignment)
     if hasattr(current, "skip"):
-        raise StepLocked("This item was skipped.")
+        raise StepLocked(_("This item was skipped."))
     return seat
 
 
@@ -279,15 +284,15 @@ def _lock_both(assignment: Assignment) -> tuple[Seat, Assignment]:
     items = Assignment.objects.select_for_update(of=("self",), no_key=True)
     current = items.select_related("skip").get(pk=assignment.pk)
     if current.ended or seat.state in GIVEN_UP:
-        raise ItemEnded("This item was given to somebody else, or its seat was given up.")
+        raise ItemEnded(_("This item was given to somebody else, or its seat was given up."))
     # A dry run may come before the start of a study.
     if not seat.simulated:
         if seat.study.state != Study.State.OPEN:
             raise NotNow(
-                f"The study is {seat.study.get_state_display().lower()} and takes no answers."
+                _("The study is %s and takes no answers.") % seat.study.get_state_display().lower()
             )
         if seat.state == Seat.State.PAUSED:
-            raise NotNow("This seat is paused. Go on with the study first.")
+            raise NotNow(_("This seat is paused. Go on with the study first."))
     return seat, current
 
 

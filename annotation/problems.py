@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from annotation.judging import AnswerRefused
 from annotation.models import Assignment, ProblemReport
 from benchmark.models import Turn
@@ -23,16 +25,18 @@ def report(assignment: Assignment, text: str, turn: int | None = None) -> Proble
     """
     words = text.strip()
     if not words:
-        raise AnswerRefused("text", "Say what is wrong.")
+        raise AnswerRefused("text", _("Say what is wrong."))
     if len(words) > LONGEST:
-        raise AnswerRefused("text", f"Keep it under {LONGEST} characters.")
+        raise AnswerRefused("text", _("Keep it under %d characters.") % LONGEST)
     at = _turn(assignment, turn)
     mine = list(ProblemReport.objects.filter(assignment=assignment))
     for known in mine:
         if (known.text, known.turn_id) == (words, at.pk if at else None):
             return known
     if len(mine) >= MOST_PER_ITEM:
-        raise TooManyReports(f"You have reported {MOST_PER_ITEM} problems of this item already.")
+        raise TooManyReports(
+            _("You have reported %d problems of this item already.") % MOST_PER_ITEM
+        )
     return ProblemReport.objects.create(assignment=assignment, turn=at, text=words)
 
 
@@ -42,5 +46,5 @@ def _turn(assignment: Assignment, number: int | None) -> Turn | None:
     turn = Turn.objects.filter(dialogue_id=assignment.item.dialogue_id, number=number)
     found = turn.exclude(role=Turn.Role.SYSTEM).first()
     if found is None:
-        raise AnswerRefused("turn", f"There is no turn {number} in this conversation.")
+        raise AnswerRefused("turn", _("There is no turn %d in this conversation.") % number)
     return found

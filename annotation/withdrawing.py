@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation import announcing, auditing, commitments, exporting
 from annotation.models import (
@@ -66,13 +67,13 @@ def withdraw(seat: Seat, mode: str) -> Withdrawal:
     Raises WithdrawalRefused for an unknown mode or a seat that nobody has.
     """
     if mode not in Withdrawal.Mode.values:
-        raise WithdrawalRefused("Choose whether the answers are kept or erased.")
+        raise WithdrawalRefused(_("Choose whether the answers are kept or erased."))
     with transaction.atomic():
         locked = commitments.lock(seat.pk)
         if earlier := Withdrawal.objects.filter(seat=locked).first():
             return earlier
         if locked.user_id is None:
-            raise WithdrawalRefused("Nobody has this seat.")
+            raise WithdrawalRefused(_("Nobody has this seat."))
         user = get_user_model().objects.get(pk=locked.user_id)
         if mode == ERASE:
             _erase_answers(locked)
