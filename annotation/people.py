@@ -76,8 +76,11 @@ def identities(study: Study, actor: Any) -> list[tuple[str, str, str]]:
 
 def _counted(seats: QuerySet[Seat]) -> QuerySet[Seat]:
     main = Q(assignments__item__kind=Item.Kind.MAIN, assignments__attempt=1)
+    finished = Q(assignments__finished_at__isnull=False)
+    # What was passed on unfinished is the next person's, here as on the bar and at home.
+    kept = Q(assignments__ended="") | finished
     return seats.defer("resume_hash").annotate(
-        total=Count("assignments", filter=main),
-        done=Count("assignments", filter=main & Q(assignments__finished_at__isnull=False)),
+        total=Count("assignments", filter=main & kept),
+        done=Count("assignments", filter=main & finished),
         skipped=Count("assignments__skip"),
     )
