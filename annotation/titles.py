@@ -8,7 +8,11 @@ from benchmark.corruption import FRAME
 
 _TELLING = re.compile(
     r"\b(WIC|SSPC|GR|CSC|forks?|forked|foils?|conformant|conformance|corrupt\w*|deviat\w*|"
-    r"inject\w*|splic\w*|scripted|off.?track|simulat\w*)\b",
+    r"inject\w*|splic\w*|scripted|off.?track|simulat\w*|"
+    # The same in the other languages of the site.
+    r"bifurca\w*|señuelos?|conformes?|desvi\w*|"
+    r"gegabelt\w*|distraktor\w*|konform\w*|abweich\w*|simulier\w*)\b|"
+    r"分叉|干扰|合规|偏离|模拟",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\s*\((?:WIC|SSPC|GR|CSC):[^()]*\)\s*\Z")

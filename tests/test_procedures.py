@@ -72,6 +72,14 @@ def test_neutral_titles_pass(title):
     assert revealing_word(title) is None
 
 
+@pytest.mark.parametrize(
+    "title",
+    ["Forks, round 2", "Diálogos bifurcados", "Gegabelte Gespräche", "Konforme Auswahl", "分叉研究"],
+)
+def test_a_title_that_tells_the_design_is_found_in_every_language(title):
+    assert revealing_word(title)
+
+
 def test_only_a_code_at_the_end_is_taken_off():
     assert behaviour_of("Sell things. (GR: sell something else.)") == "Sell things."
     assert behaviour_of("Sell (GR: x) things.") == "Sell (GR: x) things."
