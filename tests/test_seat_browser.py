@@ -10,7 +10,7 @@ from annotation import practice
 from annotation.enrolment import assign_seat
 from annotation.models import CrowdIdentity, QuestionnaireAnswer, Seat
 from tests.browsing import PHONE, look, quiet, sign_in
-from tests.walks import ALL, answer_all, make_walk
+from tests.walks import ALL, make_walk
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -122,7 +122,22 @@ def test_a_whole_seat_from_consent_to_code_by_keyboard_alone(visitor, live_serve
     assert QuestionnaireAnswer.objects.get().answer == "3"
 
 
-def test_the_phases_by_touch_on_a_phone(browser, client, annotator, live_server, seat):
+def rate_by_touch(page, share: float) -> None:
+    """Touch the slider at a share of its width, and confirm."""
+    at_step(page, "rate")
+    slider = page.get_by_role("slider")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.touchscreen.tap(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    expect(page.locator("[name=rating]")).not_to_have_value("")
+    page.get_by_role("button", name="Confirm").tap()
+
+
+def answer_by_touch(page, label: str) -> None:
+    page.locator(".seg label", has_text=label).tap()
+
+
+def test_a_whole_seat_by_touch_on_a_phone(browser, client, annotator, live_server, seat):
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = sign_in(context.new_page(), client, annotator, live_server)
     page.set_viewport_size(PHONE)
@@ -135,22 +150,40 @@ def test_the_phases_by_touch_on_a_phone(browser, client, annotator, live_server,
     heading(page, "You have paused")
     page.get_by_role("button", name="Go on").tap()
     heading(page, "Practice")
-    answer_all(seat.assignments.filter(item__kind="practice"))
-    page.reload()
-    page.get_by_role("link", name="Your answers and what fits").tap()
+    page.get_by_role("link", name="Start practice item 1").tap()
+
+    rate_by_touch(page, 0.1)
+    at_step(page, "instruction")
+    answer_by_touch(page, "Yes")
+    onset = seat.assignments.get(item__kind="practice").item.expected["onset"][0]
+    page.locator(f'input[name="onset"][value="{onset}"]').tap()
+    page.get_by_role("button", name="Confirm").tap()
+    at_step(page, "prefix")
+    answer_by_touch(page, "Yes")
+    page.get_by_role("button", name="Confirm").tap()
     expect(page.get_by_text("That fits.")).to_be_visible()
     page.get_by_role("link", name="Go on").tap()
     page.get_by_role("button", name="Go on to the items").tap()
+
     heading(page, "Your items")
-    answer_all(seat.assignments.exclude(item__kind="practice"))
-    page.reload()
+    page.get_by_role("link", name="Start item 1").tap()
+    for assignment in seat.assignments.exclude(item__kind="practice").order_by("rank"):
+        expect(page.locator(f'body[data-item="{assignment.token}"]')).to_be_attached()
+        rate_by_touch(page, 0.9)
+        if assignment.item.kind == "main":
+            at_step(page, "instruction")
+            answer_by_touch(page, "No")
+            page.get_by_role("button", name="Confirm").tap()
+
     heading(page, "A few questions")
     page.get_by_label("Fluent").tap()
     page.get_by_label("4", exact=True).tap()
     page.get_by_role("button", name="Send and finish").tap()
     heading(page, "Thank you")
+    expect(page.get_by_text("THANKS7", exact=True)).to_be_visible()
     given = dict(QuestionnaireAnswer.objects.values_list("question", "answer"))
     assert given == {"fluency": "fluent", "clarity": "4"}
+    assert seat.assignments.unfinished().count() == 0
     quiet(page)
     context.close()
 
