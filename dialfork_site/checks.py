@@ -10,6 +10,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from django.http.request import validate_host
 
 from dialfork_site.addresses import is_loopback
+from dialfork_site.environment import origin_and_path
 from scoring import encoders
 
 SQLITE = "django.db.backends.sqlite3"
@@ -55,12 +56,13 @@ def known_encoder(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     scheme, host = scheme_and_host(settings.PUBLIC_URL)
-    # A path would make every form fail: browsers send the origin alone.
-    if scheme not in {"http", "https"} or not host or settings.PUBLIC_URL.count("/") != 2:
+    origin, _ = origin_and_path(settings.PUBLIC_URL)
+    # Browsers send the origin alone: anything more in it would make every form fail.
+    if scheme not in {"http", "https"} or not host or origin.count("/") != 2 or "?" in origin:
         return [
             Error(
-                f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address without "
-                "a path, for example https://dialfork.example.org.",
+                f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address, for example "
+                "https://dialfork.example.org or https://example.org/dialfork.",
                 id="dialfork.E004",
             )
         ]

@@ -7,6 +7,7 @@ worker could catch an error and say it in words.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,6 +93,16 @@ def scheme_of(address: str) -> str:
         return parts.scheme if parts.port is None or parts.hostname else ""
     except ValueError:
         return ""
+
+
+def origin_and_path(address: str) -> tuple[str, str]:
+    """`https://host:port` and the path below it, "" for none.
+
+    What follows the path, or an address without scheme and host, stays in the first part: the
+    start-up check of PUBLIC_URL refuses it.
+    """
+    found = re.fullmatch(r"(\w+://[^/?#]+)((?:/[\w.~-]+)*)", address)
+    return (found[1], found[2]) if found else (address, "")
 
 
 def make_folder(path: Path, name: str) -> None:

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.staticfiles import finders
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -19,7 +18,8 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError as BrokerError
 
 from annotation import webhook_sending
-from annotation.models import Delivery
+from annotation.models import Delivery, Export
+from dialfork_site import schema
 from dialfork_site.celery import app
 from scoring import encoders
 from scoring.models import Chunk, WorkerBeat
@@ -52,8 +52,7 @@ def database() -> Iterator[Finding]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        plan = MigrationExecutor(connection)
-        waiting = plan.migration_plan(plan.loader.graph.leaf_nodes())
+        waiting, too_new = schema.waiting(), schema.too_new()
     except DatabaseError as error:
         yield Finding("database", False, f"The database does not answer: {first_line(error)}.")
         return
@@ -62,10 +61,10 @@ def database() -> Iterator[Finding]:
         if connection.vendor == "sqlite"
         else Finding("database", True, f"PostgreSQL answers ({connection.settings_dict['NAME']}).")
     )
-    if waiting:
-        yield Finding(
-            "migrations", False, f"{len(waiting)} migrations wait: run 'manage.py migrate'."
-        )
+    if too_new:
+        yield Finding("migrations", False, too_new)
+    elif waiting:
+        yield Finding("migrations", False, f"{waiting} migrations wait: run 'manage.py migrate'.")
     else:
         yield Finding("migrations", True, "All migrations are applied.")
 
@@ -104,10 +103,13 @@ def broker() -> Finding:
 
 
 def worker() -> list[Finding]:
-    """Silent for over 15 seconds matters only while parts of a run wait."""
+    """Silent for over 15 seconds matters only while parts of a run or exports wait."""
     last = WorkerBeat.objects.order_by("-seen_at").first()
     waiting = Chunk.objects.waiting().count()
     parts = "1 part of a run waits" if waiting == 1 else f"{waiting} parts of runs wait"
+    if exports := Export.objects.filter(state=Export.State.WAITING).count():
+        parts += ", 1 export waits" if exports == 1 else f", {exports} exports wait"
+        waiting += exports
     age = timezone.now() - last.seen_at if last else None
     seen = "No worker has been seen yet" if age is None else f"A worker was seen {ago(age)} ago"
     if age is not None and age <= WORKER_SILENT:

@@ -9,7 +9,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 
 from dialfork_site import __version__
-from dialfork_site.environment import LEVELS, Environment, make_folder
+from dialfork_site.environment import LEVELS, Environment, make_folder, origin_and_path
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -23,7 +23,12 @@ SECRET_KEY_MISSING = not SECRET_KEY and not DEBUG
 SECRET_KEY = SECRET_KEY or ("debug-only-key" if DEBUG else secrets.token_urlsafe(50))
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+# Below a path, such as https://example.org/fork: addresses begin with it, and cookies stay there.
+PUBLIC_ORIGIN, PUBLIC_PATH = origin_and_path(PUBLIC_URL)
+FORCE_SCRIPT_NAME = PUBLIC_PATH or None
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = PUBLIC_PATH or "/"
+CSRF_TRUSTED_ORIGINS = [PUBLIC_ORIGIN]
+CSRF_FAILURE_VIEW = "dialfork_site.views.form_refused"
 VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
 DEMO = env.yes_or_no("DEMO")
 # How many reverse proxies of our own stand in front and append to X-Forwarded-For.
@@ -121,7 +126,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 
-STATIC_URL = "static/"
+STATIC_URL = f"{PUBLIC_PATH}/static/"
 STATIC_ROOT = env.folder("STATIC_DIR", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.core.exceptions import BadRequest
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import REASON_BAD_ORIGIN
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -25,6 +27,7 @@ from scoring.models import Run
 from scoring.views.progress import with_progress
 
 LATEST = 8
+logger = logging.getLogger(__name__)
 
 
 @annotator_may_see
@@ -69,13 +72,22 @@ def error_page(status: int) -> Any:
     words = {400: "bad request", 403: "not allowed", 404: "not found"}
 
     def handler(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-        if request.path.startswith("/api/"):
+        if request.path_info.startswith("/api/"):
             return JsonResponse({"detail": words[status]}, status=status)
         # Our own sentences only: the text of other exceptions is not written for people.
         sentence = str(exception) if isinstance(exception, BadRequest) else ""
         return render(request, f"{status}.html", {"sentence": sentence}, status=status)
 
     return handler
+
+
+def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without its token, or from another address than PUBLIC_URL, which is said by name."""
+    seen, sentence = request.headers.get("Origin", ""), ""
+    if reason == REASON_BAD_ORIGIN % seen:
+        sentence = f"The form came from {seen[:200]!r}, but PUBLIC_URL is {settings.PUBLIC_URL}."
+        logger.warning("%s Set PUBLIC_URL to the address that people type.", sentence)
+    return render(request, "403_csrf.html", {"sentence": sentence}, status=403)
 
 
 bad_request, forbidden, not_found = error_page(400), error_page(403), error_page(404)

@@ -66,7 +66,16 @@ def test_a_public_url_outside_the_allowed_hosts_is_a_warning(settings):
 
 
 @pytest.mark.parametrize(
-    "url", ["dialfork.example.org", "ftp://example.org", "http://[", "http://a/b", ""]
+    "url",
+    [
+        "dialfork.example.org",
+        "ftp://a",
+        "http://[",
+        "http://a//b",
+        "http://a/b?c",
+        "http://a#b",
+        "",
+    ],
 )
 def test_a_public_url_without_scheme_is_refused(settings, url):
     settings.PUBLIC_URL = url

@@ -8,9 +8,12 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Export, Study
 from dialfork_site import health
 from scoring.models import Chunk, Run, WorkerBeat
 
@@ -149,3 +152,22 @@ def test_admins_see_the_sentences(admin_client):
 def test_researchers_see_no_details(client, researcher):
     client.force_login(researcher)
     assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_an_export_that_waits_without_a_worker_is_said_after_15_seconds(db, client, beat):
+    study = Study.objects.create(slug="s", title="Winter round", seed=1)
+    waits = Export.objects.create(study=study, format="csv")
+    beat(16)
+    said = finding("worker")
+    assert not said.ok
+    assert said.sentence.startswith("0 parts of runs wait, 1 export waits. A worker was seen 16 s")
+    assert client.get("/healthz").status_code == 503
+    Export.objects.filter(pk=waits.pk).update(state="done")
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_database_of_a_later_version_is_named(db):
+    MigrationRecorder(connection).record_applied("annotation", "0999_of_tomorrow")
+    said = finding("migrations")
+    assert not said.ok
+    assert "of a later version (annotation.0999_of_tomorrow)" in said.sentence

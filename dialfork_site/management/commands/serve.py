@@ -10,9 +10,8 @@ import waitress
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.wsgi import get_wsgi_application
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
+from dialfork_site import schema
 from dialfork_site.addresses import is_loopback
 from dialfork_site.embedded import AlreadyServed, EmbeddedWorker
 
@@ -37,7 +36,7 @@ class Command(BaseCommand):
                 f"The demo is served on this machine only; {host} is reachable from others. "
                 "Use 127.0.0.1, or unset DEMO and make accounts of your own."
             )
-        refuse_old_schema()
+        schema.refuse_unfit()
         server = self.bind(host, port)
         worker = None if no_worker or not embedded() else EmbeddedWorker()
         signal.signal(signal.SIGTERM, interrupt)
@@ -91,12 +90,3 @@ def embedded() -> bool:
 
 def interrupt(signum: int, frame: Any) -> None:
     raise KeyboardInterrupt
-
-
-def refuse_old_schema() -> None:
-    executor = MigrationExecutor(connection)
-    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if waiting:
-        raise CommandError(
-            f"The database lacks {len(waiting)} migrations. Run 'manage.py migrate' first."
-        )

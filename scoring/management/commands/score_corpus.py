@@ -133,7 +133,7 @@ class Command(BaseCommand):
             tasks.hand_over(run)
         self.stdout.write(
             f"Run {run.pk} waits for a worker; a serving process takes it up within a minute. "
-            f"Progress: {settings.PUBLIC_URL}{run.get_absolute_url()}"
+            f"Progress: {settings.PUBLIC_ORIGIN}{run.get_absolute_url()}"
         )
 
     def _report(self, done: list[Run], options: dict[str, Any]) -> None:
