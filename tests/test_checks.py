@@ -145,18 +145,17 @@ def test_a_database_without_tables_or_server_is_a_sentence(tmp_path, arguments, 
     assert "Traceback" not in said_here
 
 
-def test_a_web_server_does_not_start_with_a_bad_setting(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", "import dialfork_site.wsgi"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path / 'a.sqlite3'}", "ENCODER": "no"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.mark.parametrize(
+    ("env", "sentence"),
+    [
+        ({"ENCODER": "no"}, "Encoder 'no' is not known"),
+        ({"SECRET_KEY": ""}, "SECRET_KEY is empty."),
+    ],
+)
+def test_a_web_server_does_not_start_with_a_bad_setting(tmp_path, env, sentence):
+    done = python(["-c", "import dialfork_site.wsgi"], tmp_path, {"DEBUG": "false", **env})
     assert done.returncode == 4
-    assert "Encoder 'no' is not known" in done.stderr
+    assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 

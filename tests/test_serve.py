@@ -180,6 +180,12 @@ def test_a_database_without_tables_is_refused(db, monkeypatch):
         call_command("serve")
 
 
+def test_a_database_of_a_later_version_is_refused(db, monkeypatch):
+    monkeypatch.setattr(schema, "from_later", lambda: ["annotation.0999_of_tomorrow"])
+    with pytest.raises(CommandError, match=r"later version \(annotation.0999_of_tomorrow\)"):
+        call_command("serve")
+
+
 def test_only_the_memory_broker_brings_the_worker_along(settings):
     settings.CELERY_BROKER_URL = "memory://"
     assert serve.embedded()
