@@ -73,7 +73,8 @@ def recognised(rq2: Stats) -> Figure | None:
                 axis("share confirmed", range=[-0.02, 1.02], tickformat=".0%"),
                 axis(
                     showgrid=False,
-                    ticks="",
+                    ticklen=8,
+                    tickcolor="rgba(0,0,0,0)",
                     range=[len(rows) - 0.5, -0.5],
                     tickvals=list(range(len(rows))),
                     ticktext=[label for _, label, _ in rows],
@@ -128,7 +129,7 @@ def onsets(rq3: Stats) -> Figure | None:
             "layout": layout(
                 300,
                 axis("assistant turns between onset and fork", type="category", showgrid=False),
-                axis("judgements", rangemode="tozero"),
+                axis("judgements", rangemode="tozero", **({"dtick": 1} if max(totals) < 6 else {})),
                 barmode="stack",
                 bargap=0.35,
                 margin={"l": 44, "r": 12, "t": 20, "b": 44},
@@ -198,7 +199,8 @@ def before_the_fork(rq4: Stats) -> Figure | None:
                 axis("share of judgements", range=[0, 1.02], tickformat=".0%"),
                 axis(
                     showgrid=False,
-                    ticks="",
+                    ticklen=8,
+                    tickcolor="rgba(0,0,0,0)",
                     range=[len(rows) - 0.4, -0.5],
                     tickvals=places,
                     ticktext=[f"k = {k}" for k, _ in rows],

@@ -133,7 +133,8 @@ def _rq1(rq1: Stats) -> Iterator[Row]:
 
 
 def _groups(tau: Stats) -> str:
-    words = f"{tau['n']} ratings, {tau.get('groups_used', 0)} groups"
+    used = tau.get("groups_used", 0)
+    words = f"{tau['n']} ratings, {used} {'group' if used == 1 else 'groups'}"
     skipped = tau.get("groups_skipped")
     return words + (f", {skipped} skipped" if skipped else "")
 

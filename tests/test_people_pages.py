@@ -461,3 +461,11 @@ def test_a_queue_that_does_not_answer_does_not_end_housekeeping(db, monkeypatch,
     assert keeper._try(keeper._sweep) is False
     assert "the queue did not answer" in caplog.text
     assert webhook_sending.due().count() == 1
+
+
+def test_the_audit_log_says_nested_details_in_words(staff, seat):
+    detail = {"filter": {"judges": "all", "questionnaire": False}, "items": [2, 3]}
+    AuditEntry.objects.create(action="export.requested", study=seat.study, detail=detail)
+    said = body(staff.get(address("audit")))
+    assert "filter judges all, questionnaire no, items 2, 3" in said
+    assert "False" not in said

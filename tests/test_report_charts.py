@@ -70,6 +70,15 @@ def test_onsets_before_the_fork_are_told_from_those_after_it():
     assert "12 %" in figure.heading
 
 
+def test_a_few_onsets_are_counted_in_whole_numbers():
+    def marks(rises: dict[int, int]) -> int | None:
+        judged = forks(rises, "A", confirmed="yes", onset=lambda fork: fork)
+        return drawn(judged)["onsets"].drawing["layout"]["yaxis"].get("dtick")
+
+    assert marks({1: 20}) == 1
+    assert marks(RISING) is None
+
+
 def test_shares_before_the_fork_add_up_to_all_answers():
     judged = forks(RISING, "A", confirmed="no", prefix="yes")
     judged += forks(RISING, "B", confirmed="no", prefix="no")

@@ -196,10 +196,21 @@ def _entries(entries: Iterable[AuditEntry], seat: Seat | None = None) -> list[di
             "action": one.action,
             "who": names.get(one.actor_id, _("the person")) if one.actor_id else _("the site"),
             "seat": seat or one.seat,
-            "detail": sorted(one.detail.items()),
+            "detail": [(name, _in_words(value)) for name, value in sorted(one.detail.items())],
         }
         for one in found
     ]
+
+
+def _in_words(value: Any) -> str:
+    """A value of an entry's detail as people write it; parts of a nested one are listed."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_in_words(part)}" for name, part in sorted(value.items()))
+    if isinstance(value, list):
+        return ", ".join(_in_words(part) for part in value)
+    if isinstance(value, bool):
+        return str(_("yes") if value else _("no"))
+    return str(value)
 
 
 def _minutes(request: HttpRequest) -> int | None:
