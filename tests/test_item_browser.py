@@ -130,6 +130,10 @@ def test_the_slider_gives_no_place_to_start_from(visitor, live_server, late):
     slider.focus()
     visitor.keyboard.press("End")
     expect(number).to_have_value("100")
+    # A screen reader says the slider's own value from now on, which is that of the box.
+    expect(slider).not_to_have_attribute("aria-valuetext", re.compile("."))
+    expect(slider).to_have_value("100")
+    assert slider.get_attribute("aria-label") or slider.get_attribute("aria-labelledby")
     visitor.keyboard.press("ArrowLeft")
     expect(number).to_have_value("99")
     number.fill("")
