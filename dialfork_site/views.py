@@ -10,15 +10,14 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.core.exceptions import BadRequest
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import REASON_BAD_ORIGIN
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import enrolment
-from annotation.models import Assignment, Study
+from annotation import enrolment, study_counts
+from annotation.models import Study
 from benchmark.models import Corpus
 from benchmark.views.counting import with_counts
 from dialfork_site.roles import annotator_may_see, is_researcher
@@ -40,18 +39,17 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def researcher_overview() -> dict[str, Any]:
-    assigned = Count("seats__assignments", distinct=True)
+    studies = list(Study.objects.order_by("-pk")[:LATEST])
+    counts = study_counts.by_study(studies)
     return {
         "corpora": with_counts(Corpus.objects.all())[:LATEST],
         "encoder_note": encoders.fallback_note(settings.ENCODER),
         "n_corpora": Corpus.objects.count(),
         "runs": with_progress(Run.objects.select_related("corpus")).order_by("-pk")[:LATEST],
-        "studies": Study.objects.annotate(n_assigned=assigned).order_by("-pk")[:LATEST],
-        "finished": dict(
-            Assignment.objects.filter(finished_at__isnull=False)
-            .values_list("seat__study")
-            .annotate(Count("id"))
-        ),
+        "studies": [
+            (study, counts.get((study.pk, study_counts.PEOPLE), study_counts.Counters()))
+            for study in studies
+        ],
     }
 
 

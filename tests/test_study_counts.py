@@ -125,6 +125,8 @@ def test_every_page_counts_alike_after_any_events(client, researcher, django_use
             )
             row = f"{people.completed} of {people.assigned} {people.in_progress} {people.needed}"
             assert row in listed
+            start = facts(client.get(reverse("home")).content.decode())
+            assert f"Open {people.completed} of {people.assigned}" in start
             assert f"items finished {people.completed} of {people.assigned}" in planned
             assert f"in progress {people.in_progress} needed {people.needed}" in planned
 
