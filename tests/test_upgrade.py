@@ -7,13 +7,17 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from urllib.parse import quote
 
+import psycopg
 import pytest
+from django.db import connection
 
 from tests import first_version
 
+pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -29,15 +33,15 @@ print(judging.open_step(one), one.seat.state, one.item.kind, counts.completed)
 """
 
 
-def site(database: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A process of the site on a SQLite file, settings as for people."""
+def site(address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of the site on the database at an address, settings as for people."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={
             **os.environ,
             "SECRET_KEY": "k",
-            "DATABASE_URL": f"sqlite:///{database}",
+            "DATABASE_URL": address,
             "BROKER_URL": "memory://",
             "DJANGO_SETTINGS_MODULE": "dialfork_site.settings",
         },
@@ -48,38 +52,66 @@ def site(database: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def columns(database: Path) -> dict[str, list[str]]:
-    """The columns of each table, in order."""
-    with closing(sqlite3.connect(database)) as rows:
-        tables = [
-            name for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type='table'")
-        ]
-        return {
-            table: [row[1] for row in rows.execute(f'PRAGMA table_info("{table}")')]
-            for table in sorted(tables)
-            if not table.startswith(("sqlite_", "django_migrations"))
-        }
+def connect(address: str):
+    """A plain connection, without the site's models."""
+    if address.startswith("sqlite"):
+        return closing(sqlite3.connect(address.removeprefix("sqlite:///")))
+    return psycopg.connect(address)
 
 
-def digests(database: Path, told: dict[str, list[str]]) -> dict[str, tuple[int, str]]:
-    """Of each table the number of rows, and SHA-256 over the named columns of all of them."""
-    found = {}
-    with closing(sqlite3.connect(database)) as rows:
-        for table, names in told.items():
-            chosen = ", ".join(f'"{name}"' for name in names)
-            all_rows = sorted(map(repr, rows.execute(f'SELECT {chosen} FROM "{table}"')))
-            text = "\n".join(all_rows).encode()
-            found[table] = (len(all_rows), hashlib.sha256(text).hexdigest())
+def columns(address: str) -> dict[str, list[str]]:
+    """The columns of each table of the site, by name."""
+    listed = (
+        "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
+        " WHERE m.type = 'table'"
+        if address.startswith("sqlite")
+        else "SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = 'public'"
+    )
+    found: dict[str, list[str]] = {}
+    with connect(address) as rows:
+        for table, column in sorted(rows.execute(listed).fetchall()):
+            if not table.startswith(("sqlite_", "django_migrations")):
+                found.setdefault(table, []).append(column)
     return found
 
 
+def digests(address: str, told: dict[str, list[str]]) -> dict[str, tuple[int, str]]:
+    """Of each table the number of rows, and SHA-256 over the named columns of all of them."""
+    found = {}
+    with connect(address) as rows:
+        for table, names in told.items():
+            chosen = ", ".join(f'"{name}"' for name in names)
+            told_rows = rows.execute(f'SELECT {chosen} FROM "{table}"').fetchall()
+            text = "\n".join(sorted(map(repr, told_rows))).encode()
+            found[table] = (len(told_rows), hashlib.sha256(text).hexdigest())
+    return found
+
+
+@contextmanager
+def on_server():
+    """The address of an empty database beside that of the tests; dropped in the end."""
+    given = connection.settings_dict
+    user = quote(given["USER"]) + (f":{quote(given['PASSWORD'])}" if given["PASSWORD"] else "")
+    base = f"postgres://{user}@{given['HOST']}:{given['PORT'] or 5432}/"
+    name = f"dialfork_first_{os.getpid()}"
+    with psycopg.connect(f"{base}postgres", autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield base + name
+        finally:
+            server.execute(f"DROP DATABASE {name}")
+
+
 @pytest.fixture(scope="module")
-def old(tmp_path_factory) -> Path:
+def old(tmp_path_factory):
     """A database as the first version made it, with a row in each table of a judged study."""
     path = tmp_path_factory.mktemp("upgrade") / "site.sqlite3"
-    done = site(path, "-m", "tests.first_version")
-    assert done.returncode == 0, done.stderr
-    return path
+    server = connection.vendor == "postgresql"
+    with on_server() if server else nullcontext(f"sqlite:///{path}") as address:
+        done = site(address, "-m", "tests.first_version")
+        assert done.returncode == 0, done.stderr
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -108,30 +140,36 @@ def test_answers_of_the_first_version_are_counted_after_the_update(updated):
     assert updated[2] == ["None", "active", "main", "1"]
 
 
-def test_a_backup_of_a_running_database_comes_back_whole(old, updated, tmp_path):
-    told = columns(old)
-    copy, back = tmp_path / "copy.sqlite3", tmp_path / "back.sqlite3"
-    with closing(sqlite3.connect(old)) as living, closing(sqlite3.connect(copy)) as kept:
-        living.execute("PRAGMA journal_mode=WAL")
-        living.execute("UPDATE annotation_study SET title = title || '!'")
-        living.commit()
-        living.backup(kept)
-        wanted = digests(old, told)
-    back.write_bytes(copy.read_bytes())
+@pytest.fixture
+def file(old, updated) -> Path:
+    """The updated database as a file."""
+    if not old.startswith("sqlite"):
+        pytest.skip("a file is a database of SQLite")
+    return Path(old.removeprefix("sqlite:///"))
+
+
+def test_a_backup_of_a_running_database_comes_back_whole(file, tmp_path):
+    living, copy, back = (f"sqlite:///{path}" for path in (file, tmp_path / "a", tmp_path / "b"))
+    told = columns(living)
+    with connect(living) as rows, connect(copy) as kept:
+        rows.execute("PRAGMA journal_mode=WAL")
+        rows.execute("UPDATE annotation_study SET title = title || '!'")
+        rows.commit()
+        rows.backup(kept)
+        wanted = digests(living, told)
+    (tmp_path / "b").write_bytes((tmp_path / "a").read_bytes())
     assert columns(back) == told
     assert digests(back, told) == wanted
 
 
-def test_a_database_of_a_later_version_is_not_served(old, updated, tmp_path):
-    later = tmp_path / "later.sqlite3"
-    later.write_bytes(old.read_bytes())
-    with closing(sqlite3.connect(later)) as rows:
+def test_a_database_of_a_later_version_is_not_served(old, updated):
+    with connect(old) as rows:
         rows.execute(
             "INSERT INTO django_migrations (app, name, applied)"
             " VALUES ('annotation', '0999_of_tomorrow', '2030-01-01')"
         )
         rows.commit()
-    done = site(later, "-c", "import dialfork_site.wsgi")
+    done = site(old, "-c", "import dialfork_site.wsgi")
     assert done.returncode == 4
     assert "of a later version (annotation.0999_of_tomorrow)" in done.stderr
     assert "Traceback" not in done.stderr
