@@ -17,6 +17,12 @@ def test_a_chosen_language_stays_and_is_named_in_the_page(client, annotator):
     assert '<html lang="de"' in client.get("/profile/").content.decode()
 
 
+@pytest.mark.parametrize("code", [code for code, _ in settings.LANGUAGES])
+def test_each_language_is_offered_by_its_own_name(client, code):
+    page = client.get("/accounts/login/", headers={"accept-language": code}).content.decode()
+    assert all(f">{name}</button>" in page for _, name in settings.LANGUAGES)
+
+
 def test_an_unknown_language_changes_nothing(client):
     client.post("/language/", {"language": "tlh", "next": "/accounts/login/"})
     assert '<html lang="en"' in client.get("/accounts/login/").content.decode()
