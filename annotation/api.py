@@ -52,10 +52,9 @@ def endpoint(method: str) -> Callable[[View], Callable[..., JsonResponse]]:
                 return JsonResponse(refused.content, status=refused.status)
 
         def _answer(request: HttpRequest, token: str, step: str) -> JsonResponse:
-            assignment = _own(request, token, step)
+            assignment, given = _own(request, token, step)
             if request.method != method:
                 raise Refused(405, "method", _("This address takes %s only.") % method)
-            given = judging.answers(assignment)
             known = cast(judging.Step, step)
             try:
                 reaching.require_reached(assignment, known, given)
@@ -117,14 +116,14 @@ def time(
     return JsonResponse({"counted_ms": step_times.beat(assignment, step, active_ms)})
 
 
-def _own(request: HttpRequest, token: str, step: str) -> Assignment:
+def _own(request: HttpRequest, token: str, step: str) -> tuple[Assignment, judging.Answers]:
     if not request.user.is_authenticated:
         back = urlencode({"next": reverse("annotation:signed-in")})
         raise Refused(401, "signed_out", "sign in again", url=f"{reverse('login')}?{back}")
     if step not in drafts.FIELDS:
         raise Refused(404, "not_found", _("No such step."))
     try:
-        return reaching.find(request.user, token)
+        return reaching.find_to_save(request.user, token, cast(judging.Step, step))
     except judging.NotYours as error:
         raise Refused(404, "not_found", _("No such item.")) from error
 

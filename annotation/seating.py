@@ -116,7 +116,8 @@ def touch(seat: Seat, *, now: datetime | None = None) -> bool:
     now = now or timezone.now()
     if seat.state != Seat.State.ACTIVE:
         return False
-    if seat.last_active_at and seat.expires_at and now - seat.last_active_at < TOUCH_AFTER:
+    renewed = seat.expires_at or not seat.study.idle_hours
+    if seat.last_active_at and renewed and now - seat.last_active_at < TOUCH_AFTER:
         return True
     change = _renewal(seat.study, now)
     until = change["expires_at"]

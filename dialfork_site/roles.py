@@ -47,9 +47,10 @@ class AnnotatorGate:
 
     def process_view(self, request: HttpRequest, view: Any, *args: Any) -> None:
         user = request.user
-        if not user.is_authenticated or is_researcher(user):
+        # The mark first: asking for the role is a query.
+        if getattr(view, "annotator_may_see", False) or not user.is_authenticated:
             return
-        if not getattr(view, "annotator_may_see", False):
+        if not is_researcher(user):
             raise Http404("No such page.")
 
 

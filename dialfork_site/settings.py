@@ -105,6 +105,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
     make_folder(Path(DATABASES["default"]["NAME"]).parent, "The folder of DATABASE_URL")
     make_folder(Path(DATABASES["default"]["TEST"]["NAME"]).parent, "The folder of TEST_SQLITE")
+else:
+    # A thread of the server keeps its connection: making one costs as much as a save. It is tried
+    # before use, so that a restart of the database is not seen.
+    DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

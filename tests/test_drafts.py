@@ -282,5 +282,5 @@ def test_a_draft_costs_the_same_whatever_the_study_holds(
 ):
     visitor.get(at(late))
     put(visitor, late, rating=1)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(6):
         assert put(visitor, late, revision=1, rating=2).status_code == 200
