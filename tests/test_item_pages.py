@@ -258,20 +258,20 @@ def test_item_pages_are_never_cached(visitor, late):
 
 def test_a_page_costs_the_same_whatever_the_length(visitor, late, django_assert_max_num_queries):
     visitor.get(at(late, "rate"))
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(14):
         visitor.get(at(late, "rate"))
     last = late.item.dialogue.turns.count()
     Turn.objects.bulk_create(
         Turn(dialogue=late.item.dialogue, number=last + n, role="user", text="And?")
         for n in range(1, 101)
     )
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(14):
         assert body(visitor.get(at(late, "rate"))).count("And?") == 100
 
 
 def test_each_step_costs_the_same_on_every_item(visitor, seat, late, django_assert_max_num_queries):
     """Reading a page, answering it, and reading the answers of a finished item."""
-    most = {"rate": (15, 18), "instruction": (16, 22), "prefix": (18, 21)}
+    most = {"rate": (14, 17), "instruction": (15, 21), "prefix": (17, 20)}
     for step, (reading, answering) in most.items():
         visitor.get(at(late, step))
         with django_assert_max_num_queries(reading):
