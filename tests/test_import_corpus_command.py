@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from benchmark.formats import FORMATS
 from benchmark.models import Corpus, Dialogue
@@ -132,3 +132,16 @@ def test_an_input_that_breaks_off_keeps_what_was_stored(db, capsys, chats, monke
 
     assert last(out)["rejected"] == [{"where": "chats.jsonl", "reason": "breaks off"}]
     assert Dialogue.objects.filter(corpus__slug="c").count() == 500
+
+
+def test_only_an_import_from_a_shell_lets_the_pages_go_first(db, capsys, chats, monkeypatch):
+    lowered = []
+    monkeypatch.setattr("os.nice", lowered.append)
+    run(capsys, chats)
+    assert lowered == []
+    command = load_command_class("benchmark", "import_corpus")
+    # It closes the connections of its process, which is here the test's.
+    monkeypatch.setattr("django.core.management.base.connections.close_all", lambda: None)
+    command.run_from_argv(["manage.py", "import_corpus", "messages", str(chats), "--corpus", "c"])
+    assert lowered == [10]
+    assert Dialogue.objects.count() == 2
