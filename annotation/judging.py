@@ -165,7 +165,7 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
     except IntegrityError:
         stored = SliderRating.objects.get(assignment=assignment)
     if stored.value != value:
-        raise AnsweredBefore(f"{stored.value} of 100")
+        raise AnsweredBefore(_("%(value)d of 100") % {"value": stored.value})
     return stored
 
 

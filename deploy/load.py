@@ -28,6 +28,8 @@ from scale_servers import ROOT, _answers, free_port, postgresql, redis, wait_for
 SLUG, FORKS, MORE = "load", "load-forks", "load-more"
 # 540 dialogues have 8,640 forks, in a file of about 30 MB; the study uses the first of them.
 DIALOGUES, STUDY_FORKS = 540, 3_200
+# So many pages that each worker has opened some.
+WARM = 20
 
 
 def main() -> None:
@@ -113,10 +115,19 @@ def running(command: list[str]):
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)  # noqa: S603
     try:
         wait_for(lambda: _answers(int(os.environ["PORT"])), "The server")
+        # gunicorn listens before its workers have loaded the site: pages say when they have.
+        for _ in range(WARM):
+            wait_for(a_page_opens, "The first page")
         yield
     finally:
         process.terminate()
         process.wait(60)
+
+
+def a_page_opens() -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["PORT"]), timeout=60)
+    connection.request("GET", "/accounts/login/")
+    return connection.getresponse().status == http.HTTPStatus.OK
 
 
 def saving(
