@@ -74,7 +74,13 @@ def test_neutral_titles_pass(title):
 
 @pytest.mark.parametrize(
     "title",
-    ["Forks, round 2", "Diálogos bifurcados", "Gegabelte Gespräche", "Konforme Auswahl", "分叉研究"],
+    [
+        "Forks, round 2",
+        "Diálogos bifurcados",
+        "Gegabelte Gespräche",
+        "Konforme Auswahl",
+        "分叉研究",
+    ],
 )
 def test_a_title_that_tells_the_design_is_found_in_every_language(title):
     assert revealing_word(title)
