@@ -58,7 +58,8 @@ def public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     scheme, host = scheme_and_host(settings.PUBLIC_URL)
     origin, _ = origin_and_path(settings.PUBLIC_URL)
     # Browsers send the origin alone: anything more in it would make every form fail.
-    if scheme not in {"http", "https"} or not host or origin.count("/") != 2 or "?" in origin:
+    bare = origin.count("/") == 2 and not set(origin) & set("?#")
+    if scheme not in {"http", "https"} or not host or not bare:
         return [
             Error(
                 f"PUBLIC_URL is {settings.PUBLIC_URL!r}. Give the full address, for example "

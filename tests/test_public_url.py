@@ -145,6 +145,7 @@ def test_below_a_path_people_sign_in_answer_and_stay_below_it(site, annotator, c
 
 
 def test_a_form_from_another_origin_names_the_seen_and_the_expected_one(site, caplog):
+    caplog.set_level("WARNING", logger="dialfork_site.views")
     site.ask("/fork/accounts/login/")
     form = {"csrfmiddlewaretoken": site.cookies["csrftoken"].value, "username": "ann"}
     status, _, text = site.ask("/fork/accounts/login/", form, origin="https://other.example.org")
