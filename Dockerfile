@@ -13,7 +13,7 @@ ARG EXTRAS=""
 COPY requirements-encoders.lock deploy/install-extras.sh ./
 RUN sh install-extras.sh $EXTRAS
 
-COPY manage.py gunicorn.conf.py pyproject.toml LICENSE NOTICE README.md ./
+COPY manage.py pyproject.toml LICENSE NOTICE README.md ./
 COPY dialfork_site dialfork_site
 COPY benchmark benchmark
 COPY scoring scoring

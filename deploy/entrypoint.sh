@@ -24,9 +24,9 @@ take_key "$role"
 case $role in
 web)
     python manage.py migrate --noinput --verbosity 0
-    exec gunicorn dialfork_site.wsgi:application --bind 0.0.0.0:8000 --worker-class gthread \
-        --workers "${WEB_PROCESSES:-2}" --threads 8 --timeout 60 --worker-tmp-dir /dev/shm \
-        --no-control-socket --access-logfile -
+    exec gunicorn dialfork_site.wsgi:application --config deploy/gunicorn.conf.py \
+        --bind 0.0.0.0:8000 --worker-class gthread --workers "${WEB_PROCESSES:-2}" --threads 8 \
+        --timeout 60 --worker-tmp-dir /dev/shm --no-control-socket --access-logfile -
     ;;
 worker)
     until python manage.py migrate --check >/dev/null 2>&1; do sleep 2; done

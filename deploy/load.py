@@ -107,7 +107,8 @@ def gunicorn() -> list[str]:
     options = ["--worker-class", "gthread", "--workers", "2", "--threads", "8"]
     address = f"127.0.0.1:{os.environ['PORT']}"
     command = [sys.executable, "-m", "gunicorn", "dialfork_site.wsgi:application"]
-    return [*command, "--bind", address, *options, "--no-control-socket"]
+    config = ["--config", "deploy/gunicorn.conf.py"]
+    return [*command, *config, "--bind", address, *options, "--no-control-socket"]
 
 
 @contextmanager

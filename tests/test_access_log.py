@@ -53,6 +53,7 @@ def test_gunicorn_writes_neither_ids_nor_keys(tmp_path):
     line = '%(r)s "%(f)s" %(U)s %(q)s %({referer}i)s %({location}o)s %({raw_uri}e)s'
     command = [
         *(sys.executable, "-m", "gunicorn", "app:application", "--pythonpath", str(tmp_path)),
+        *("--config", "deploy/gunicorn.conf.py"),
         *("--bind", f"127.0.0.1:{port}", "--access-logfile", "-", "--no-control-socket"),
         *("--access-logformat", line),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -110,7 +111,8 @@ def test_the_least_time_of_each_function_is_kept():
 
 def test_forks_of_a_full_corpus_score_as_the_plain_loops_do():
     pairs = pair_speed.equal_pairs(8)
-    assert pair_speed.flow_score_full(pairs).equal
+    for precision in (np.float32, np.float64):
+        assert pair_speed.flow_score_full(pairs, precision).equal
     case = pair_speed.alignment(pairs)
     assert case.equal and case.limit and case.limit.most == 40e-6
     for path in (False, True):
