@@ -165,3 +165,27 @@ def forked(corpus):
     from tests.small import make_forks
 
     return make_forks(corpus)
+
+
+@pytest.fixture
+def seat(annotator):
+    """The seat of `annotator` in a small open study."""
+    from annotation.enrolment import assign_seat
+    from tests.studies import make_study
+
+    return assign_seat(make_study(), annotator)
+
+
+@pytest.fixture
+def late(seat):
+    """An item of `seat` with turns before its fork: it has all three steps."""
+    from tests.studies import item_at
+
+    return item_at(seat, k=3)
+
+
+@pytest.fixture
+def visitor(client, annotator):
+    """A client that is signed in as `annotator`."""
+    client.force_login(annotator)
+    return client

@@ -9,24 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.design import POSITIONS, TYPES, Candidate, DesignError, coverage, draw
+from annotation.design import POSITIONS, TYPES, DesignError, coverage, draw
+from tests.layouts import candidates
 
-
-def pool(workflows: int = 5, sources: int = 12) -> list[Candidate]:
-    units = []
-    for w in range(workflows):
-        for s in range(sources):
-            source = f"w{w}-{s:02}"
-            units.append(Candidate(source, source, f"w{w}"))
-            units += [
-                Candidate(f"{source}.{t}.{k}", source, f"w{w}", t, k)
-                for t in TYPES
-                for k in POSITIONS
-            ]
-    return units
-
-
-POOL = pool()
+POOL = candidates()
 BY_KEY = {unit.key: unit for unit in POOL}
 
 
@@ -103,7 +89,7 @@ def test_the_order_of_items_says_nothing_about_the_condition():
 
 def test_too_few_sources_are_refused_with_what_is_missing():
     with pytest.raises(DesignError, match=r"Seat 1 finds no fork of type \w+ at k = \d"):
-        draw(pool(workflows=1, sources=4), n_seats=1, seed=0)
+        draw(candidates(workflows=1, sources=4), n_seats=1, seed=0)
     forks_only = [unit for unit in POOL if unit.type]
     with pytest.raises(DesignError, match="no conformant dialogue"):
         draw(forks_only, n_seats=1, seed=0)
@@ -174,7 +160,7 @@ def test_nobody_judges_an_item_or_a_source_twice_whatever_the_overlap(n_seats, o
 
 
 def test_a_hundred_seats_over_thirty_thousand_forks_are_drawn_in_seconds():
-    many = pool(workflows=24, sources=89)
+    many = candidates(workflows=24, sources=89)
     assert sum(bool(unit.type) for unit in many) > 34_000
     begin = time.perf_counter()
     plan = draw(many, n_seats=100, seed=1)

@@ -16,22 +16,6 @@ from annotation.models import Draft, InstructionConfirmation, OnsetMark, Seat, S
 from tests.studies import assistant_turns, item_at, make_study
 
 
-@pytest.fixture
-def seat(annotator):
-    return assign_seat(make_study(), annotator)
-
-
-@pytest.fixture
-def late(seat):
-    return item_at(seat, k=3)
-
-
-@pytest.fixture
-def visitor(client, annotator):
-    client.force_login(annotator)
-    return client
-
-
 def put(client, assignment, step="rate", *, revision=0, raw=None, **values):
     url = reverse("annotation:draft", args=[assignment.token, step])
     body = json.dumps({"values": values, "revision": revision}) if raw is None else raw

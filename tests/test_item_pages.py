@@ -8,7 +8,6 @@ import pytest
 from django.urls import reverse
 
 from annotation import judging, phases
-from annotation.enrolment import assign_seat
 from annotation.models import (
     InstructionConfirmation,
     OnsetMark,
@@ -19,29 +18,13 @@ from annotation.models import (
 )
 from benchmark.models import Turn
 from tests.small import STEPS
-from tests.studies import assistant_turns, item_at, make_study
+from tests.studies import assistant_turns, item_at
 
 ANSWERS = {
     "rate": {"rating": 40},
     "instruction": {"appears": "no"},
     "prefix": {"prefix": "yes"},
 }
-
-
-@pytest.fixture
-def seat(annotator):
-    return assign_seat(make_study(), annotator)
-
-
-@pytest.fixture
-def late(seat):
-    return item_at(seat, k=3)
-
-
-@pytest.fixture
-def visitor(client, annotator):
-    client.force_login(annotator)
-    return client
 
 
 def at(assignment, step: str) -> str:

@@ -5,26 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation.enrolment import assign_seat
 from annotation.models import Message, ProblemReport, SliderRating
 from annotation.problems import MOST_PER_ITEM
-from tests.studies import item_at, make_study
-
-
-@pytest.fixture
-def seat(annotator):
-    return assign_seat(make_study(), annotator)
-
-
-@pytest.fixture
-def late(seat):
-    return item_at(seat, k=3)
-
-
-@pytest.fixture
-def visitor(client, annotator):
-    client.force_login(annotator)
-    return client
+from tests.studies import item_at
 
 
 def at(assignment, step: str) -> str:
