@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError
 
 from annotation.restoring import restore_judgements
-from benchmark import storing, storing_dialogues
+from benchmark import storing, storing_dialogues, storing_trajectories
 from benchmark.formats import release
 from benchmark.models import Corpus
 from benchmark.records import (
@@ -33,7 +33,8 @@ class ImportReport:
     """What became of an input. Counts are of dialogues and trajectories; `turns` of their turns.
 
     `warnings` counts, per name, the dialogues that show it; `places` names the first of them.
-    Workflows are counted apart.
+    Workflows are counted apart, and so are `labels`: those of runs, by rater and outcome, and
+    signals.
     """
 
     format: str
@@ -51,12 +52,13 @@ class ImportReport:
     workflow_warnings: Counter[str] = field(default_factory=Counter)
     split: dict[str, int] = field(default_factory=dict)
     annotations: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: ImportReport) -> None:
         """Add up the report of another part of the same input."""
         for name in ("new", "unchanged", "updated", "turns", "steps", "read"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("warnings", "workflows", "workflow_warnings"):
+        for name in ("warnings", "workflows", "workflow_warnings", "labels"):
             getattr(self, name).update(getattr(other, name))
         self.rejected += other.rejected
         for name, places in other.places.items():
@@ -80,6 +82,7 @@ class ImportReport:
             "workflow_warnings": dict(sorted(self.workflow_warnings.items())),
             "split": self.split,
             "annotations": dict(sorted(self.annotations.items())),
+            "labels": dict(sorted(self.labels.items())),
         }
 
 
@@ -231,9 +234,10 @@ class _Stream:
             if part:
                 self._count(part, storing_dialogues.store_dialogues(self.target, part))
         if self.trajectories:
-            self._count(
-                self.trajectories, storing.store_trajectories(self.target, self.trajectories)
-            )
+            outcomes, beside = storing_trajectories.store(self.target, self.trajectories)
+            self._count(self.trajectories, outcomes)
+            self.report.labels.update(beside.counts)
+            self.report.rejected += beside.rejected
         self.dialogues, self.trajectories = [], []
 
     def remember_given_splits(self) -> None:

@@ -11,7 +11,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmark.label_records import LabelRecord, SignalRecord
 
 USER, ASSISTANT, SYSTEM, ACTION, OBSERVATION = (
     "user",
@@ -214,27 +217,40 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryRecord:
-    """An agent run: a task and its ordered steps (Trajel, appendix A)."""
+    """An agent run: a task and its ordered steps (Trajel, section 3.1 and appendix A).
+
+    `question` is the id of what was asked, by which runs of several models are grouped; `expected`
+    the answer it should have had, `response` the one it gave. `labels` and `signals` are what
+    others say of the run: they are stored beside it and are no part of its digest.
+    """
 
     external_id: str
     task: str
     steps: Sequence[StepRecord]
+    model: str = ""
+    question: str = ""
+    expected: str = ""
+    response: str = ""
+    signals: Sequence[SignalRecord] = ()
+    labels: Sequence[LabelRecord] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     warnings: Mapping[str, int] = field(default_factory=dict)
     where: str = ""
 
     @property
     def digest(self) -> str:
-        return digest_of(
+        parts = [
+            self.task,
             [
-                self.task,
-                [
-                    [s.number, s.agent, s.thought, s.action, s.observation, s.response, s.meta]
-                    for s in self.steps
-                ],
-                self.meta,
-            ]
-        )
+                [s.number, s.agent, s.thought, s.action, s.observation, s.response, s.meta]
+                for s in self.steps
+            ],
+            self.meta,
+        ]
+        # Runs that were stored before there were these fields keep their digest.
+        if self.expected or self.response:
+            parts.append([self.model, self.question, self.expected, self.response])
+        return digest_of(parts)
 
 
 Record = WorkflowRecord | DialogueRecord | TrajectoryRecord

@@ -18,16 +18,11 @@ from benchmark.models import (
     Corpus,
     Dialogue,
     Trajectory,
-    TrajectoryStep,
     Workflow,
     WorkflowStep,
     WorkflowTransition,
 )
-from benchmark.records import (
-    BadRecord,
-    TrajectoryRecord,
-    WorkflowRecord,
-)
+from benchmark.records import BadRecord, WorkflowRecord
 
 NEW, UNCHANGED, UPDATED, LINKED = "new", "unchanged", "updated", "linked"
 UNKNOWN_WORKFLOW = "unknown workflow"
@@ -189,66 +184,3 @@ def changed(where: str, what: str) -> BadRecord:
         where or what,
         f"{what} is here already with other content; import with --update to replace it",
     )
-
-
-# Trajectories
-
-
-def store_trajectories(target: Target, records: Sequence[TrajectoryRecord]) -> list[Outcome]:
-    """One outcome per record, in order."""
-    return in_one_piece(lambda: _store_trajectories(target, records))
-
-
-def _store_trajectories(target: Target, records: Sequence[TrajectoryRecord]) -> list[Outcome]:
-    held = held_rows(Trajectory, target, [r.external_id for r in records])
-    outcomes: list[Outcome] = []
-    for record in records:
-        known = held.get(record.external_id)
-        if known is None:
-            outcomes.append(NEW)
-        elif known[1] == record.digest:
-            outcomes.append(UNCHANGED)
-        elif target.update:
-            outcomes.append(UPDATED)
-        else:
-            outcomes.append(changed(record.where, f"trajectory {record.external_id}"))
-    if target.dry_run:
-        return outcomes
-    chosen = [(r, o) for r, o in zip(records, outcomes, strict=True) if o in (NEW, UPDATED)]
-    old = [held[r.external_id][0] for r, o in chosen if o == UPDATED]
-    Trajectory.objects.filter(pk__in=old).delete()
-    rows = [_trajectory_row(target, r) for r, _ in chosen]
-    insert(Trajectory, rows)
-    insert(
-        TrajectoryStep,
-        [s for row, (r, _) in zip(rows, chosen, strict=True) for s in _step_rows(row, r)],
-    )
-    return outcomes
-
-
-def _trajectory_row(target: Target, record: TrajectoryRecord) -> Trajectory:
-    return Trajectory(
-        corpus=target.corpus,
-        format=target.format,
-        external_id=record.external_id,
-        digest=record.digest,
-        task=record.task,
-        n_steps=len(record.steps),
-        warnings=dict(record.warnings),
-        meta=dict(record.meta),
-    )
-
-
-def _step_rows(row: Trajectory, record: TrajectoryRecord) -> Iterator[TrajectoryStep]:
-    for position, step in enumerate(record.steps, start=1):
-        yield TrajectoryStep(
-            trajectory=row,
-            position=position,
-            number=step.number,
-            agent=step.agent,
-            thought=step.thought,
-            action=step.action,
-            observation=step.observation,
-            response=step.response,
-            meta=dict(step.meta),
-        )

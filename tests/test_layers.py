@@ -19,6 +19,8 @@ SERVICES = {
     "annotation/restoring.py",
     "benchmark/splitting.py",
     "benchmark/storing.py",
+    "benchmark/labelling.py",
+    "benchmark/storing_trajectories.py",
     "benchmark/storing_dialogues.py",
     "annotation/enrolment.py",
     "annotation/judging.py",

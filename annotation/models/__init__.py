@@ -14,6 +14,7 @@ from annotation.models.people import (
 )
 from annotation.models.records import Adjudication, AuditEntry, Commitment, Export
 from annotation.models.studies import Assignment, Item, Seat, Study
+from annotation.models.trajectory_reviews import JudgeComparison, Review, RevisedReview
 from annotation.models.webhooks import Delivery, Webhook
 from annotation.models.working import Draft, ProblemReport, StepTime
 
@@ -29,11 +30,14 @@ __all__ = [
     "InstructionConfirmation",
     "Invitation",
     "Item",
+    "JudgeComparison",
     "Message",
     "OnsetMark",
     "PrefixJudgement",
     "ProblemReport",
     "QuestionnaireAnswer",
+    "Review",
+    "RevisedReview",
     "Seat",
     "Skip",
     "SliderRating",

@@ -45,8 +45,21 @@ class Study(models.Model):
         PAUSED = "paused", _("Paused")
         CLOSED = "closed", _("Closed")
 
+    class Kind(models.TextChoices):
+        FORKS = "forks", _("Conversations")
+        RUNS = "runs", _("Agent runs")
+
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=120)
+    kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.FORKS)
+    judge = models.ForeignKey(
+        "benchmark.Rater",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="studies",
+        help_text="Whose answer people see after their own; agent runs only.",
+    )
     state = models.CharField(max_length=8, choices=State.choices, default=State.DRAFT)
     seed = models.BigIntegerField()
     protocol_version = models.PositiveSmallIntegerField(default=1)
@@ -176,7 +189,9 @@ class Seat(models.Model):
 
 
 class Item(models.Model):
-    """One conversation to judge, with the instruction that step 2 will show.
+    """One conversation to judge with the instruction that step 2 will show, or one agent run.
+
+    A run is reviewed blind, then against `judge_answer`, where there is one.
 
     A fork is shown its own instruction (`is_foil` false) or one of another type (true); a
     conformant dialogue is always shown a foil. Only items of kind "main" are judgements; practice
@@ -192,12 +207,26 @@ class Item(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
     kind = models.CharField(max_length=9, choices=Kind.choices, default=Kind.MAIN)
     dialogue = models.ForeignKey(
-        "benchmark.Dialogue", on_delete=models.PROTECT, related_name="items"
+        "benchmark.Dialogue", null=True, blank=True, on_delete=models.PROTECT, related_name="items"
     )
-    instruction = models.TextField()
-    instruction_type = models.CharField(max_length=4)
-    instruction_variant = models.CharField(max_length=80)
-    is_foil = models.BooleanField()
+    trajectory = models.ForeignKey(
+        "benchmark.Trajectory",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="items",
+    )
+    judge_answer = models.ForeignKey(
+        "benchmark.JudgeAnswer",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="items",
+    )
+    instruction = models.TextField(blank=True)
+    instruction_type = models.CharField(max_length=4, blank=True)
+    instruction_variant = models.CharField(max_length=80, blank=True)
+    is_foil = models.BooleanField(default=False)
     altered = models.JSONField(default=dict, blank=True)
     expected = models.JSONField(default=dict, blank=True)
     feedback = models.TextField(blank=True)
@@ -210,6 +239,20 @@ class Item(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(kind__in=["main", "practice", "attention"]), name="item_kind_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(dialogue__isnull=False, trajectory__isnull=True)
+                | Q(dialogue__isnull=True, trajectory__isnull=False),
+                name="item_is_a_dialogue_or_a_run",
+            ),
+            models.CheckConstraint(
+                condition=Q(judge_answer__isnull=True) | Q(trajectory__isnull=False),
+                name="only_runs_have_a_judge_answer",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "trajectory", "kind"],
+                condition=Q(trajectory__isnull=False),
+                name="one_item_per_run_and_kind",
             ),
         ]
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from annotation.models.studies import Assignment
 
-STEPS = ["rate", "instruction", "prefix"]
+STEPS = ["rate", "instruction", "prefix", "review", "compare", "revise"]
 
 
 class Draft(models.Model):
@@ -52,6 +52,13 @@ class ProblemReport(models.Model):
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="problems")
     turn = models.ForeignKey(
         "benchmark.Turn", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    step = models.ForeignKey(
+        "benchmark.TrajectoryStep",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
     )
     text = models.CharField(max_length=1000)
     recorded_at = models.DateTimeField(db_default=Now())

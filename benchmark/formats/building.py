@@ -6,9 +6,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchmark.formats.reading import abbreviated, expect, located
+from benchmark.label_records import LabelRecord, SignalRecord
 from benchmark.records import (
     BadRecord,
     DialogueRecord,
@@ -116,6 +118,12 @@ def trajectory(
     where: str,
     meta: Mapping[str, Any] | None = None,
     warnings: Mapping[str, int] | None = None,
+    model: str = "",
+    question: str = "",
+    expected: str = "",
+    response: str = "",
+    signals: Sequence[SignalRecord] = (),
+    labels: Sequence[LabelRecord] = (),
 ) -> TrajectoryRecord:
     """A trajectory record with tidy texts; what was replaced is a named warning."""
     found: set[str] = set()
@@ -132,11 +140,24 @@ def trajectory(
         external_id=identity(external_id, found),
         task=tidied(task, found),
         steps=tuple(clean),
+        model=_short("model", model, found),
+        question=_short("question", question, found),
+        expected=tidied(expected, found),
+        response=tidied(response, found),
+        signals=tuple(signals),
+        labels=tuple(replace(x, rationale=tidied(x.rationale, found)) for x in labels),
         meta=tidied(meta or {}, found),
         warnings=dict(counts + Counter(found)),
         where=where,
     )
     return record
+
+
+def _short(what: str, text: str, found: set[str]) -> str:
+    """`text` where it fits the column of a name."""
+    if len(text) > NAME_LENGTH:
+        raise BadRecord(what, f"has more than {NAME_LENGTH} characters")
+    return str(tidied(text, found))
 
 
 def identity(value: Any, found: set[str] | None = None) -> str:

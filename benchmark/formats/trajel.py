@@ -49,7 +49,8 @@ def trajectory_of(value: Any, where: str) -> TrajectoryRecord:
     if match := _UID.match(str(uid)):
         meta = {"model": match["model"], "question": int(match["question"])} | meta
     task = expect(data.get("task") or "", str, "task")
-    return trajectory(uid, task, steps, where=where, meta=meta)
+    model, question = (str(meta.get(name) or "") for name in ("model", "question"))
+    return trajectory(uid, task, steps, where=where, meta=meta, model=model, question=question)
 
 
 def step_of(item: Mapping[str, Any], position: int) -> StepRecord:
