@@ -29,6 +29,7 @@ THOUGHT, ACTION, OBSERVATION, RESPONSE = COMPONENTS = (
 )
 ROOT, PROPAGATED = CAUSES = ("root", "propagated")
 PERSON, JUDGE, PUBLISHED = RATER_KINDS = ("person", "judge", "published")
+REVIEW, REVISION = STAGES = ("review", "revision")
 # The five binary execution signals of Trajel's analysis, by AssetOpsBench's names.
 TC, DRA, RV, ASC, CJ = SIGNALS = (
     "task_completion",
@@ -75,7 +76,8 @@ class LabelRecord:
     """One rater's answer on one run. An empty `types` beside `present` means: not said which.
 
     `trial` tells repeated answers of a judge apart; `post_reveal` marks what was said after the
-    answers of others were seen: it is no blind answer.
+    answers of others were seen: it is no blind answer. `stage` is "" but for people in a study,
+    whose first answer is a "review" and whose changed mind is a "revision".
     """
 
     rater: str
@@ -88,6 +90,7 @@ class LabelRecord:
     model: str = ""
     trial: int = 1
     post_reveal: bool = False
+    stage: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,6 +102,10 @@ class LabelRecord:
             for value in values:
                 if value not in allowed:
                     raise BadRecord(name, f"{value!r} is not one of {', '.join(allowed)}")
+        if self.stage and self.stage not in STAGES:
+            raise BadRecord("stage", f"{self.stage!r} is not one of {', '.join(STAGES)}")
+        if self.stage == REVISION and not self.post_reveal:
+            raise BadRecord("post_reveal", "a revision is no blind answer")
         if not self.present and (self.types or self.places):
             raise BadRecord("present", "is no, so there can be no type and no place")
         if self.flags and SCOPE not in self.types:
@@ -122,6 +129,7 @@ class LabelRecord:
             "model": self.model,
             "trial": self.trial,
             "post_reveal": self.post_reveal,
+            "stage": self.stage,
             "present": self.present,
             "types": sorted(self.types, key=TYPES.index),
             "flags": sorted(self.flags, key=FLAGS.index),

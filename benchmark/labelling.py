@@ -1,8 +1,7 @@
 """Labels and signals of agent runs become rows, and rows become labels again.
 
-A label is known by its run, rater and trial. The first stands: whoever brings the same again
-changes nothing, and whoever brings another is refused, unless it is marked as said after the
-answers of others were seen.
+A label is known by its run, rater, trial and stage. The first stands: whoever brings the same again
+changes nothing, and whoever brings another is refused.
 """
 
 from __future__ import annotations
@@ -73,21 +72,18 @@ def store_label(
 ) -> LabelSet:
     """Store one label; the stored one when it is there already and says the same.
 
-    Raises BadRecord where a place names a step the run does not have, or another blind label of
-    this rater and trial is stored.
+    Raises BadRecord where a place names a step the run does not have, or another label of this
+    rater, trial and stage is stored.
     """
     rater = rater or rater_of(record)
-    if not record.post_reveal:
-        held = LabelSet.objects.filter(
-            trajectory=trajectory, rater=rater, trial=record.trial, post_reveal=False
-        ).first()
-        if held:
-            if not same(records_of([held])[held.pk], record):
-                raise BadRecord(
-                    trajectory.external_id,
-                    f"{record.rater} has labelled it before, with another answer",
-                )
-            return held
+    held = LabelSet.objects.filter(
+        trajectory=trajectory, rater=rater, trial=record.trial, stage=record.stage
+    ).first()
+    if held:
+        if not same(records_of([held])[held.pk], record):
+            reason = f"{record.rater} has labelled it before, with another answer"
+            raise BadRecord(trajectory.external_id, reason)
+        return held
     steps = dict(trajectory.steps.values_list("position", "pk"))
     row = _row(trajectory.pk, rater, record)
     row.save()
@@ -156,6 +152,7 @@ def records_of(rows: Iterable[LabelSet] | QuerySet[LabelSet]) -> dict[int, Label
             model=raters[row.rater_id].model,
             trial=row.trial,
             post_reveal=row.post_reveal,
+            stage=row.stage,
             meta=row.meta,
         )
         for row in held
@@ -222,16 +219,16 @@ def _store_part(pairs: Sequence[tuple[int, LabelRecord]]) -> list[str | BadRecor
         LabelSet.objects.filter(trajectory__in=keys, rater__in=raters.values(), post_reveal=False)
     )
     stored = records_of(held_rows)
-    held = {(r.trajectory_id, r.rater_id, r.trial): stored[r.pk] for r in held_rows}
+    held = {(r.trajectory_id, r.rater_id, r.trial, r.stage): stored[r.pk] for r in held_rows}
     outcomes: list[str | BadRecord] = []
     rows: list[tuple[LabelSet, list[LabelPlace]]] = []
     for pk, record in pairs:
         rater = raters[record.rater]
-        key = (pk, rater.pk, record.trial)
+        key = (pk, rater.pk, record.trial, record.stage)
         try:
             if rater.kind != record.kind:
                 raise BadRecord("rater", f"{record.rater} is here already, as {rater.kind}")
-            if not record.post_reveal and key in held:
+            if key in held:
                 if not same(held[key], record):
                     reason = f"{record.rater} has labelled it before, with another answer"
                     raise BadRecord(names[pk], reason)
@@ -268,6 +265,7 @@ def _row(trajectory: int, rater: Rater, record: LabelRecord) -> LabelSet:
         rater=rater,
         trial=record.trial,
         post_reveal=record.post_reveal,
+        stage=record.stage,
         present=record.present,
         rationale=record.rationale,
         meta=dict(record.meta),

@@ -72,13 +72,19 @@ class LabelSet(models.Model):
     """What one rater says of one run: is there a hallucination, of which types, why.
 
     Without a type beside `present` the rater does not say which. Where it happens stands in
-    `places`. Blind answers have `post_reveal` false; a changed mind is a further row.
+    `places`. Blind answers have `post_reveal` false. `stage` is "" but for people in a study, whose
+    first answer is a "review" and whose changed mind, a further row, a "revision".
     """
+
+    class Stage(models.TextChoices):
+        REVIEW = "review", "Review"
+        REVISION = "revision", "Revision"
 
     trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, related_name="label_sets")
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="label_sets")
     trial = models.PositiveSmallIntegerField(default=1)
     post_reveal = models.BooleanField(default=False)
+    stage = models.CharField(max_length=8, choices=Stage.choices, blank=True, default="")
     present = models.BooleanField()
     factual = models.BooleanField(default=False)
     referential = models.BooleanField(default=False)
@@ -95,9 +101,15 @@ class LabelSet(models.Model):
         ordering = ["trajectory", "rater", "trial", "post_reveal", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["trajectory", "rater", "trial"],
-                condition=Q(post_reveal=False),
-                name="one_blind_label_set_per_rater_and_trial",
+                fields=["trajectory", "rater", "trial", "stage"],
+                name="one_label_set_per_rater_trial_and_stage",
+            ),
+            models.CheckConstraint(
+                condition=Q(stage__in=["", "review", "revision"]), name="label_stage_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(stage="revision") | Q(post_reveal=True),
+                name="a_revision_is_not_blind",
             ),
             models.CheckConstraint(
                 condition=Q(present=True) | Q(**dict.fromkeys(TYPES, False)),
