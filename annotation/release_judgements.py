@@ -7,7 +7,7 @@ gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -35,9 +35,9 @@ def study_entries(scope: Scope) -> list[dict[str, Any]]:
     found: dict[str, list[Assignment]] = {}
     for row in _answered(scope):
         found.setdefault(row.seat.study.slug, []).append(row)
-    withdrawn = _withdrawn(scope)
+    withdrawn = withdrawn_from(scope, Study.Kind.FORKS)
     studies = Study.objects.filter(slug__in={*found, *withdrawn}).order_by("slug")
-    entries = [_entry(s, found.get(s.slug, []), withdrawn.get(s.slug, {})) for s in studies]
+    entries = [entry_of(s, found.get(s.slug, []), withdrawn.get(s.slug, {})) for s in studies]
     return sorted(entries, key=lambda entry: entry["study"])
 
 
@@ -49,7 +49,7 @@ def state(scope: Scope) -> tuple[Any, ...]:
         *(rows.filter(**{f"{path}__isnull": False}).count() for path in paths),
         rows.exclude(ended="").count(),
         StepTime.objects.filter(assignment__in=rows, submitted_at__isnull=False).count(),
-        _withdrawn(scope),
+        withdrawn_from(scope, Study.Kind.FORKS),
     )
 
 
@@ -83,7 +83,7 @@ def _row(scope: Scope, row: Assignment) -> Row:
         "order": row.rank,
         "attempt": row.attempt,
         "post_reveal": row.post_reveal,
-        "status": _status(row, skip),
+        "status": status_of(row, skip),
         "corpus": scope.name(item.dialogue.corpus_id),
         "format": item.dialogue.format,
         "dialogue": item.dialogue.external_id,
@@ -99,11 +99,12 @@ def _row(scope: Scope, row: Assignment) -> Row:
         "prefix": prefix.answer if prefix else None,
         "skipped": skip.reason if skip else None,
         "finished": row.finished_at is not None,
-        **_durations(row),
+        **durations(row, STEPS),
     }
 
 
-def _status(row: Assignment, skip: Any) -> str:
+def status_of(row: Assignment, skip: Any) -> str:
+    """How far an item came, in one word."""
     if row.ended:
         return row.ended
     if skip:
@@ -111,11 +112,11 @@ def _status(row: Assignment, skip: Any) -> str:
     return "submitted" if row.finished_at else "in_progress"
 
 
-def _durations(row: Assignment) -> Row:
+def durations(row: Assignment, steps: Sequence[str]) -> Row:
     """Whole milliseconds by step: from opening to confirming, and of them the active ones."""
     found: Row = {}
     times = {time.step: time for time in row.times.all()}
-    for step in STEPS:
+    for step in steps:
         time = times.get(step)
         done = time and time.submitted_at
         wall = round((done - time.opened_at).total_seconds() * 1000) if done else None
@@ -124,11 +125,12 @@ def _durations(row: Assignment) -> Row:
     return found
 
 
-def _withdrawn(scope: Scope) -> dict[str, dict[str, str]]:
+def withdrawn_from(scope: Scope, kind: str) -> dict[str, dict[str, str]]:
     """Study -> pseudonym -> mode of every withdrawal from a seat with items of the release."""
-    rows = Withdrawal.objects.filter(
-        seat__assignments__item__dialogue__corpus__in=scope.corpora
-    ) | Withdrawal.objects.filter(
+    item = "seat__assignments__item"
+    what = "dialogue" if kind == Study.Kind.FORKS else "trajectory"
+    ours = Withdrawal.objects.filter(seat__study__kind=kind)
+    rows = ours.filter(**{f"{item}__{what}__corpus__in": scope.corpora}) | ours.filter(
         seat__study__corpora__in=scope.corpora, seat__study__design__has_key=IMPORTED
     )
     found: dict[str, dict[str, str]] = {}
@@ -138,7 +140,10 @@ def _withdrawn(scope: Scope) -> dict[str, dict[str, str]]:
     return found
 
 
-def _entry(study: Study, rows: list[Assignment], withdrawn: Mapping[str, str]) -> dict[str, Any]:
+def entry_of(
+    study: Study, rows: Sequence[Assignment], withdrawn: Mapping[str, str]
+) -> dict[str, Any]:
+    """A study as the manifest tells of it; `rows` are its answered items of the release."""
     seats = {row.seat_id: row.seat for row in rows}
     return {
         "study": study.slug,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
+from annotation import restoring_reviews
 from annotation.models import (
     Assignment,
     InstructionConfirmation,
@@ -20,11 +20,10 @@ from annotation.models import (
     Seat,
     Skip,
     SliderRating,
-    StepTime,
     Study,
     Withdrawal,
 )
-from benchmark.models import Corpus, Dialogue, Turn
+from benchmark.models import Corpus, Dialogue, Rater, Turn
 from benchmark.records import BadRecord
 
 IMPORTED = "imported"
@@ -41,9 +40,12 @@ Row = Mapping[str, Any]
 
 @transaction.atomic
 def restore_judgements(
-    corpora: Mapping[str, Corpus], studies: Iterable[Row], rows: Iterable[Row]
+    corpora: Mapping[str, Corpus],
+    studies: Iterable[Row],
+    rows: Iterable[Row],
+    reviews: Iterable[Row] = (),
 ) -> Counter[str]:
-    """Store the judgements of a release, once; how many were "new" and "unchanged".
+    """Store the judgements and reviews of a release, once; how many were "new" and "unchanged".
 
     `corpora` gives the corpus for each name in the rows ("" is the released one). A study that was
     not imported itself takes no new seats: its people are not those of the release.
@@ -59,6 +61,10 @@ def restore_judgements(
     for row in rows:
         study = _study(known, row, corpora)
         counts["new" if _store(study, corpora, row) else "unchanged"] += 1
+    for row in reviews:
+        study = _study(known, row, corpora)
+        stored = restoring_reviews.store(study, seat_of(study, row), corpora, row)
+        counts["new" if stored else "unchanged"] += 1
     for slug, entry in known.items():
         if entry.get("withdrawn") or entry.get("commitments"):
             where = {"study": slug, "where": f"MANIFEST.json, studies.{slug}"}
@@ -69,7 +75,7 @@ def restore_judgements(
 def _restore_seats(study: Study, entry: Row, where: Row) -> None:
     """Who withdrew, with and without judgements left, and the heads of the chains."""
     for pseudonym, mode in entry.get("withdrawn", {}).items():
-        seat = _seat(study, {**where, "annotator": pseudonym, "simulated": False})
+        seat = seat_of(study, {**where, "annotator": pseudonym, "simulated": False})
         if Withdrawal.objects.filter(seat=seat).exists():
             continue
         Withdrawal.objects.create(seat=seat, mode=mode, receipt=secrets.token_hex(16))
@@ -93,6 +99,8 @@ def _study(known: Mapping[str, Row], row: Row, corpora: Mapping[str, Corpus]) ->
             "protocol_version": entry["protocol_version"],
             "design": entry["design"] | {IMPORTED: True},
             "state": Study.State.CLOSED,
+            "kind": entry.get("kind", Study.Kind.FORKS),
+            "judge": Rater.objects.filter(name=entry.get("judge", "")).first(),
         },
     )
     if new:
@@ -106,7 +114,7 @@ def _store(study: Study, corpora: Mapping[str, Corpus], row: Row) -> bool:
     ).first()
     if dialogue is None:
         raise BadRecord(row["where"], f"the dialogue {row['dialogue']} is not there")
-    seat = _seat(study, row)
+    seat = seat_of(study, row)
     # A release of the first form knows first attempts only.
     attempt = row.get("attempt", 1)
     assignment = (
@@ -121,38 +129,15 @@ def _store(study: Study, corpora: Mapping[str, Corpus], row: Row) -> bool:
             rank=row["order"],
             attempt=attempt,
             post_reveal=row.get("post_reveal", False),
-            **_ended(row),
+            **restoring_reviews.ended(row),
         )
         _answers(assignment, dialogue, row)
-        _times(assignment, row)
+        restoring_reviews.restore_times(assignment, row, STEPS)
         return True
     slider = getattr(assignment, "slider", None)
     if (slider.value if slider else None) != row["slider"]:
         raise BadRecord(row["where"], "another answer to this item is here already")
     return False
-
-
-def _ended(row: Row) -> dict[str, Any]:
-    status = row.get("status")
-    if status not in Assignment.Ended.values:
-        return {}
-    return {"ended": status, "ended_at": timezone.now()}
-
-
-def _times(assignment: Assignment, row: Row) -> None:
-    """Durations become times that start now: when it was is not told."""
-    now = timezone.now()
-    for step in STEPS:
-        wall, active = row.get(f"{step}_wall_ms"), row.get(f"{step}_active_ms")
-        if wall is None and active is None:
-            continue
-        StepTime.objects.create(
-            assignment=assignment,
-            step=step,
-            opened_at=now,
-            submitted_at=None if wall is None else now + timedelta(milliseconds=wall),
-            active_ms=active or 0,
-        )
 
 
 def _item(study: Study, dialogue: Dialogue, row: Row) -> Item:
@@ -178,7 +163,8 @@ def _living(study: Study) -> str:
     )
 
 
-def _seat(study: Study, row: Row) -> Seat:
+def seat_of(study: Study, row: Row) -> Seat:
+    """The seat a row is about, made in a study that was imported; raises BadRecord."""
     seat = Seat.objects.filter(pseudonym=row["annotator"]).first()
     if seat is not None and seat.study_id == study.pk:
         return seat

@@ -22,6 +22,7 @@ from benchmark.records import (
     TrajectoryRecord,
     WorkflowRecord,
 )
+from benchmark.restoring_labels import restore_answers, restore_raters
 from benchmark.splitting import store_split
 
 BATCH = 500
@@ -138,6 +139,8 @@ def import_release(
     corpora = _corpora(corpus, manifest, dry_run=dry_run)
     sources: dict[tuple[str, str], dict[str, int]] = {}
     workflows: dict[tuple[str, str], int] = {}
+    if not dry_run:
+        restore_raters(release.beside(folder, "prompts"), release.beside(folder, "raters"))
     for groups in (
         release.workflow_groups(folder),
         release.dialogue_groups(folder),
@@ -156,8 +159,13 @@ def import_release(
             workflows |= {(target.slug, name): key for name, key in part.workflows.items()}
     if not dry_run:
         try:
+            answers = restore_answers(corpora, release.beside(folder, "judge_answers"))
+            report.labels.update({f"judge answers: {word}": n for word, n in answers.items()})
             report.annotations = restore_judgements(
-                corpora, manifest["studies"], release.annotation_rows(folder)
+                corpora,
+                manifest["studies"],
+                release.annotation_rows(folder),
+                release.beside(folder, "reviews"),
             )
         except BadRecord as bad:
             reason = f"{bad.reason}; no judgement was imported"

@@ -142,16 +142,48 @@ class LabelRecord:
         }
 
 
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("rater", "rationale", "kind", "model", "stage"), (str,)),
+    **dict.fromkeys(("component", "type", "cause"), (str,)),
+    **dict.fromkeys(("step", "evidence"), (int, type(None))),
+    **dict.fromkeys(("present", "post_reveal"), (bool,)),
+    **dict.fromkeys(("types", "flags", "places"), (list, tuple)),
+    "trial": (int,),
+    "meta": (dict,),
+}
+
+
 def label_of(value: Mapping[str, Any]) -> LabelRecord:
     """A label as `LabelRecord.to_json` writes it; raises BadRecord naming the field."""
-    names = set(LabelRecord.__dataclass_fields__)
-    if unknown := set(value) - names:
-        raise BadRecord("label", f"has the unknown field {sorted(unknown)[0]!r}")
-    try:
-        places = [PlaceRecord(**place) for place in value.get("places", ())]
-        return LabelRecord(**{**value, "places": tuple(places)})
-    except TypeError as error:
-        raise BadRecord("label", f"cannot be read: {error}") from error
+    fields = _checked(value, LabelRecord, ("rater", "present"))
+    for name in ("types", "flags"):
+        for item in fields.get(name, ()):
+            if not isinstance(item, str):
+                raise BadRecord(name, f"holds {item!r}, which is no text")
+    places = []
+    for item in fields.get("places", ()):
+        if not isinstance(item, dict):
+            raise BadRecord("places", "must be a list of objects")
+        places.append(PlaceRecord(**_checked(item, PlaceRecord, ("step",))))
+    if fields.get("trial", 1) < 1:
+        raise BadRecord("trial", "counts from 1")
+    return LabelRecord(**fields | {"places": tuple(places)})
+
+
+def _checked(
+    value: Mapping[str, Any], record: type[LabelRecord] | type[PlaceRecord], needed: Sequence[str]
+) -> dict[str, Any]:
+    for name in needed:
+        if name not in value:
+            raise BadRecord(name, "is missing")
+    for name, given in value.items():
+        if name not in record.__dataclass_fields__:
+            known = ", ".join(record.__dataclass_fields__)
+            raise BadRecord(str(name), f"is not a field; known are {known}")
+        wanted = _KINDS[name]
+        if not isinstance(given, wanted) or (isinstance(given, bool) and bool not in wanted):
+            raise BadRecord(name, f"is {given!r:.80}; it must be {wanted[0].__name__}")
+    return dict(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,12 @@ _COLUMNS = (
     ("turns", "one row per turn; `number` counts all turns, `assistant_number` the assistant's"),
     ("forks", "where and how a forked conversation leaves its source, and what shows it"),
     ("trajectories", "agent runs with their steps"),
+    ("signals", "yes or no about a whole run, and who computed it"),
+    ("prompts", "the words that judges were asked with, by version"),
+    ("raters", "who labels runs: people by pseudonym, judges, publishers"),
+    ("labels", "what a rater says of a run: presence, types, places, why"),
+    ("judge_answers", "what a judge wrote, word for word, and whether it could be read"),
+    ("reviews", "which label was given in which study, and what was said to the judge's answer"),
     ("annotations", "what annotators answered, by pseudonym; null where a step was not reached"),
 )
 
@@ -40,7 +46,11 @@ def card(manifest: Mapping[str, Any]) -> str:
         "",
         "| table | rows | holds |",
         "|---|---|---|",
-        *(f"| {name} | {manifest['counts'][name]} | {what} |" for name, what in _COLUMNS),
+        *(
+            f"| {name} | {manifest['counts'][name]} | {what} |"
+            for name, what in _COLUMNS
+            if name in manifest["counts"]
+        ),
         "",
         "Rows belong together by `corpus`, `format` and the dialogue's id. An empty `corpus` is",
         f"this release's own, `{manifest['corpus']}`; the others hold the sources of its forks.",
@@ -53,7 +63,7 @@ def card(manifest: Mapping[str, Any]) -> str:
         + ".",
         "",
     ]
-    lines += _forks(manifest) + _annotations(manifest)
+    lines += _forks(manifest) + _runs(manifest) + _annotations(manifest)
     lines += [
         "## Checking and loading",
         "",
@@ -77,6 +87,20 @@ def _forks(manifest: Mapping[str, Any]) -> list[str]:
         f"fork points by the rule {', '.join(made['rules'])}.",
         "`fork_assistant_turn` counts the assistant's turns, `fork_turn` all turns, both from 1.",
         "`replay` says whether the turns before it are the source's word for word (exact).",
+        "",
+    ]
+
+
+def _runs(manifest: Mapping[str, Any]) -> list[str]:
+    if not manifest["counts"].get("labels"):
+        return []
+    return [
+        "## Labels of runs",
+        "",
+        "People, judges and publishers label in the same words. Only labels with `post_reveal`",
+        "false are blind: the others were given after somebody else's answer was seen. A place's",
+        "`step` counts the steps of the run from 1 and is null for its final response. Labels",
+        "without `types` beside `present` do not say which.",
         "",
     ]
 

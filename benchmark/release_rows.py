@@ -17,8 +17,6 @@ from benchmark.models import (
     Corpus,
     Dialogue,
     Fork,
-    Trajectory,
-    TrajectoryStep,
     Turn,
     Workflow,
 )
@@ -116,8 +114,8 @@ def dialogue_parts(scope: Scope) -> Iterator[tuple[list[Row], list[Row], list[Ro
     for part in parts(dialogue_keys(scope)):
         found = Dialogue.objects.select_related("workflow").in_bulk(part)
         dialogues = [found[pk] for pk in part]
-        turns = _grouped(Turn.objects.filter(dialogue__in=part).order_by("number"), "dialogue_id")
-        forks = _grouped(
+        turns = grouped(Turn.objects.filter(dialogue__in=part).order_by("number"), "dialogue_id")
+        forks = grouped(
             Fork.objects.filter(dialogue__in=part).select_related("source").order_by("ordinal"),
             "dialogue_id",
         )
@@ -129,30 +127,14 @@ def dialogue_parts(scope: Scope) -> Iterator[tuple[list[Row], list[Row], list[Ro
         )
 
 
-def trajectory_parts(scope: Scope) -> Iterator[list[Row]]:
-    """Trajectories with their steps, a part at a time: by corpus, format and external id."""
-    rank = scope.rank
-    keys = Trajectory.objects.filter(corpus__in=scope.corpora).order_by()
-    ordered = sorted(
-        (rank[c], fmt, ident, pk)
-        for c, fmt, ident, pk in keys.values_list("corpus_id", "format", "external_id", "id")
-    )
-    for part in parts([pk for *_, pk in ordered]):
-        found = Trajectory.objects.in_bulk(part)
-        steps = _grouped(
-            TrajectoryStep.objects.filter(trajectory__in=part).order_by("position"),
-            "trajectory_id",
-        )
-        yield [_trajectory_row(scope, found[pk], steps[pk]) for pk in part]
-
-
 def parts(keys: Sequence[int]) -> Iterator[Sequence[int]]:
     """`keys` in pieces that fit one query."""
     for start in range(0, len(keys), AT_ONCE):
         yield keys[start : start + AT_ONCE]
 
 
-def _grouped(rows: Any, name: str) -> dict[int, list[Any]]:
+def grouped(rows: Any, name: str) -> dict[int, list[Any]]:
+    """`rows` by the value of their field `name`."""
     found: dict[int, list[Any]] = defaultdict(list)
     for row in rows:
         found[getattr(row, name)].append(row)
@@ -199,17 +181,4 @@ def _fork_row(scope: Scope, dialogue: Dialogue, row: Fork) -> Row:
         "source_format": row.source.format,
         "source": row.source.external_id,
         **{name: getattr(row, name) for name in names},
-    }
-
-
-def _trajectory_row(scope: Scope, row: Trajectory, steps: Sequence[TrajectoryStep]) -> Row:
-    names = ("number", "agent", "thought", "action", "observation", "response", "meta")
-    return {
-        "corpus": scope.name(row.corpus_id),
-        "format": row.format,
-        "id": row.external_id,
-        "task": row.task,
-        "steps": [{name: getattr(step, name) for name in names} for step in steps],
-        "meta": row.meta,
-        "warnings": row.warnings,
     }

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 TEXT, INT, BOOL = pa.string(), pa.int64(), pa.bool_()
-FREE = {"meta", "warnings", "witness"}
+FREE = {"meta", "warnings", "witness", "axes"}
 GROUP_ROWS = 5_000
 _JSON = {"ensure_ascii": False, "allow_nan": False}
 
@@ -31,6 +31,15 @@ _RUN_STEP = pa.struct(
 )
 _PLACE = [("corpus", TEXT), ("format", TEXT)]
 STEPS = ("rate", "instruction", "prefix")
+RUN_STEPS = ("review", "compare", "revise")
+_LABEL_PLACE = pa.struct(
+    [
+        ("step", INT),
+        *((name, TEXT) for name in ("component", "type", "cause")),
+        ("evidence", INT),
+    ]
+)
+_DIFFERS = ("on_presence", "on_type", "on_step", "on_component")
 
 TABLES: dict[str, pa.Schema] = {
     "workflows": pa.schema(
@@ -89,9 +98,72 @@ TABLES: dict[str, pa.Schema] = {
             *_PLACE,
             ("id", TEXT),
             ("task", TEXT),
+            *((name, TEXT) for name in ("model", "question", "expected", "response")),
             ("steps", pa.list_(_RUN_STEP)),
             ("meta", TEXT),
             ("warnings", TEXT),
+        ]
+    ),
+    "signals": pa.schema(
+        [*_PLACE, *((name, TEXT) for name in ("trajectory", "name", "source")), ("value", BOOL)]
+    ),
+    "prompts": pa.schema(
+        [
+            ("name", TEXT),
+            ("version", INT),
+            *((name, TEXT) for name in ("digest", "variant_set", "axes", "text")),
+        ]
+    ),
+    "raters": pa.schema(
+        [
+            *((name, TEXT) for name in ("name", "kind", "model", "prompt")),
+            ("prompt_version", INT),
+            ("simulated", BOOL),
+            ("meta", TEXT),
+        ]
+    ),
+    "labels": pa.schema(
+        [
+            *_PLACE,
+            *((name, TEXT) for name in ("trajectory", "rater")),
+            ("trial", INT),
+            ("post_reveal", BOOL),
+            ("stage", TEXT),
+            ("present", BOOL),
+            ("types", pa.list_(TEXT)),
+            ("flags", pa.list_(TEXT)),
+            ("places", pa.list_(_LABEL_PLACE)),
+            ("rationale", TEXT),
+            ("meta", TEXT),
+        ]
+    ),
+    "judge_answers": pa.schema(
+        [
+            *_PLACE,
+            *((name, TEXT) for name in ("trajectory", "rater")),
+            ("trial", INT),
+            *((name, TEXT) for name in ("status", "reason", "raw", "meta")),
+        ]
+    ),
+    "reviews": pa.schema(
+        [
+            ("study", TEXT),
+            ("protocol_version", INT),
+            ("annotator", TEXT),
+            *((name, BOOL) for name in ("simulated", "withdrawn")),
+            *((name, INT) for name in ("order", "attempt")),
+            ("post_reveal", BOOL),
+            ("status", TEXT),
+            *_PLACE,
+            ("trajectory", TEXT),
+            ("judge", TEXT),
+            ("judge_trial", INT),
+            *((name, BOOL) for name in ("reviewed", "revised", "changed")),
+            ("agreement", TEXT),
+            *((name, BOOL) for name in _DIFFERS),
+            ("skipped", TEXT),
+            ("finished", BOOL),
+            *((f"{step}_{what}_ms", INT) for step in RUN_STEPS for what in ("wall", "active")),
         ]
     ),
     "annotations": pa.schema(
@@ -122,21 +194,31 @@ TABLES: dict[str, pa.Schema] = {
     ),
 }
 # The form of releases; an older version is written in its own form for ever.
-FORMAT = 2
-SINCE_2 = {
+FORMAT = 3
+_SINCE_2 = {
     "withdrawn",
     "attempt",
     "post_reveal",
     "status",
     *(f"{step}_{what}_ms" for step in STEPS for what in ("wall", "active")),
 }
+# Table -> columns that came later than the table, with the form they came with.
+_SINCE = {
+    "annotations": dict.fromkeys(_SINCE_2, 2),
+    "trajectories": dict.fromkeys(("model", "question", "expected", "response"), 3),
+}
+TABLES_SINCE_3 = ("signals", "prompts", "raters", "labels", "judge_answers", "reviews")
+
+
+def tables_of(format: int = FORMAT) -> list[str]:
+    """The tables of a release of this form, in order."""
+    return [name for name in TABLES if format >= 3 or name not in TABLES_SINCE_3]
 
 
 def schema_of(name: str, format: int = FORMAT) -> pa.Schema:
     """The columns of table `name` in a release of this form."""
-    if format >= 2 or name != "annotations":
-        return TABLES[name]
-    return pa.schema([column for column in TABLES[name] if column.name not in SINCE_2])
+    since = _SINCE.get(name, {})
+    return pa.schema([c for c in TABLES[name] if since.get(c.name, 1) <= format])
 
 
 class Table:

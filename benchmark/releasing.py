@@ -20,14 +20,14 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from annotation import announcing, release_judgements
+from annotation import announcing, release_judgements, release_reviews
 from annotation.models import Study
-from benchmark import release_rows
+from benchmark import release_rows, release_run_rows
 from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Turn
 from benchmark.records import FORK_TYPES, digest_of
 from benchmark.release_card import card
 from benchmark.release_rows import Scope
-from benchmark.release_tables import FORMAT, TABLES, Table, sha256_of
+from benchmark.release_tables import FORMAT, Table, sha256_of, tables_of
 from benchmark.splitting import RULE
 from benchmark.variants import VARIANTS_VERSION
 
@@ -86,12 +86,14 @@ def _format_of(corpus: Corpus, version: str) -> int:
 
 def _refuse_open_studies(scope: Scope) -> None:
     using = Q(corpora__in=scope.corpora) | Q(items__dialogue__corpus__in=scope.corpora)
+    using |= Q(items__trajectory__corpus__in=scope.corpora)
     studies = Study.objects.filter(using, state=Study.State.OPEN).order_by("slug").distinct()
     slugs = list(studies.values_list("slug", flat=True))
     if slugs:
         raise ReleaseRefused(
-            f"the study {', '.join(slugs)} is open and uses these dialogues: a release would tell "
-            "annotators which were forked. Close the study first, or publish with --reveal."
+            f"the study {', '.join(slugs)} is open and uses these data: a release would tell "
+            "annotators what they are to judge blind. Close the study first, or publish with "
+            "--reveal."
         )
 
 
@@ -129,21 +131,29 @@ def _state(scope: Scope) -> tuple[Any, ...]:
         Turn.objects.filter(dialogue__corpus__in=scope.corpora).count(),
         Fork.objects.filter(dialogue__corpus__in=scope.corpora).count(),
         list(Trajectory.objects.filter(mine).order_by("id").values_list("id", "digest")),
+        release_run_rows.state(scope),
         release_judgements.state(scope),
+        release_reviews.state(scope),
     )
 
 
 def _write_tables(scope: Scope, folder: Path, format: int) -> dict[str, int]:
-    tables = {name: Table(folder, name, format) for name in TABLES}
+    tables = {name: Table(folder, name, format) for name in tables_of(format)}
     try:
         tables["workflows"].add(release_rows.workflow_rows(scope))
         for dialogues, turns, forks in release_rows.dialogue_parts(scope):
             tables["dialogues"].add(dialogues)
             tables["turns"].add(turns)
             tables["forks"].add(forks)
-        for rows in release_rows.trajectory_parts(scope):
-            tables["trajectories"].add(rows)
+        for part in release_run_rows.run_parts(scope):
+            for name, rows in part.items():
+                if name in tables:
+                    tables[name].add(rows)
         tables["annotations"].add(release_judgements.judgement_rows(scope))
+        if "reviews" in tables:
+            tables["prompts"].add(release_run_rows.prompt_rows(scope))
+            tables["raters"].add(release_run_rows.rater_rows(scope))
+            tables["reviews"].add(release_reviews.review_rows(scope))
     finally:
         for table in tables.values():
             table.close()
@@ -164,7 +174,10 @@ def _manifest(scope: Scope, version: str, counts: dict[str, int], folder: Path) 
         "corpora": [_corpus_entry(c) for c in scope.corpora],
         "split": {"rule": RULE},
         "forking": _forking(scope),
-        "studies": release_judgements.study_entries(scope),
+        "studies": [
+            *release_judgements.study_entries(scope),
+            *release_reviews.study_entries(scope),
+        ],
         "files": {
             path.name: {"sha256": sha256_of(path), "bytes": path.stat().st_size}
             for path in sorted(folder.iterdir())

@@ -552,16 +552,19 @@ def test_the_heads_of_the_chains_come_along_and_come_back(full, out, study, tmp_
     assert back(out, tmp_path) == before
 
 
-def test_a_version_published_in_the_first_form_stays_in_it(full, out, monkeypatch, tmp_path):
-    monkeypatch.setattr("benchmark.releasing.FORMAT", 1)
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_version_published_in_an_older_form_stays_in_it(form, full, out, monkeypatch, tmp_path):
+    monkeypatch.setattr("benchmark.releasing.FORMAT", form)
     publish(full, "1.0", out)
     first = bytes_of(out)
-    assert "attempt" not in rows(out, "annotations")[0]
+    assert ("attempt" in rows(out, "annotations")[0]) == (form == 2)
+    assert "labels.jsonl" not in first
     monkeypatch.undo()
     publish(full, "1.0", out)
     assert bytes_of(out) == first
     manifest = publish(full, "1.1", tmp_path / "next")
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
+    assert (tmp_path / "next" / "labels.jsonl").is_file()
     forget_everything()
     report = import_release(Corpus.objects.create(slug="back"), out)
     assert (report.rejected, report.annotations) == ([], {"new": 8})
@@ -571,8 +574,8 @@ def test_a_version_published_in_the_first_form_stays_in_it(full, out, monkeypatc
 def test_a_form_that_is_not_known_is_a_sentence(full, out):
     publish(full, "1.0", out)
     path = out / "MANIFEST.json"
-    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(BadRecord, match="is 3; this software reads 1, 2"):
+    path.write_text(path.read_text().replace('"format": 3', '"format": 4'))
+    with pytest.raises(BadRecord, match="is 4; this software reads 1, 2, 3"):
         import_release(Corpus.objects.create(slug="back"), out)
 
 

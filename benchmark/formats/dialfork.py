@@ -28,6 +28,7 @@ from benchmark.formats.reading import (
     files,
     json_values,
 )
+from benchmark.label_records import LabelRecord, SignalRecord, label_of
 from benchmark.records import (
     ASSISTANT,
     BadRecord,
@@ -228,6 +229,8 @@ def trajectory_of(data: dict[str, Any], where: str) -> TrajectoryRecord:
         data,
         "trajectory",
         {"id": ((str, int), None), "task": (str, ""), "steps": (list, None)},
+        dict.fromkeys(("model", "question", "expected", "response"), (str, "")),
+        {"signals": (list, []), "labels": (list, [])},
         {"meta": (dict, {}), "warnings": (dict, {})},
     )
     texts = ("agent", "thought", "action", "observation", "response")
@@ -243,7 +246,24 @@ def trajectory_of(data: dict[str, Any], where: str) -> TrajectoryRecord:
         where=where,
         meta=values["meta"],
         warnings=_counts(values["warnings"]),
+        signals=[_signal(item, i) for i, item in enumerate(values["signals"], start=1)],
+        labels=[_label(item, i) for i, item in enumerate(values["labels"], start=1)],
+        **{name: values[name] for name in ("model", "question", "expected", "response")},
     )
+
+
+def _signal(item: Any, number: int) -> SignalRecord:
+    what = f"signals[{number}]"
+    spec = {"name": (str, None), "value": ((bool, type(None)), None, True), "source": (str, "")}
+    return SignalRecord(**_fields(expect(item, dict, what), what, spec))
+
+
+def _label(item: Any, number: int) -> LabelRecord:
+    what = f"labels[{number}]"
+    try:
+        return label_of(expect(item, dict, what))
+    except BadRecord as bad:
+        raise BadRecord(f"{what}.{bad.where}", bad.reason) from bad
 
 
 def _fields(data: Mapping[str, Any], what: str, *specs: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ released is named "" in them and may come back under another name.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -25,9 +25,20 @@ from benchmark.formats.reading import (
 from benchmark.records import BadRecord, Record, WorkflowRecord
 
 MANIFEST = "MANIFEST.json"
-READABLE_FORMATS = (1, 2)
+READABLE_FORMATS = (1, 2, 3)
 _PLACE = ("corpus", "format")
 _TURN = ("role", "text", "name", "label", "meta")
+_LABEL = (
+    "trial",
+    "post_reveal",
+    "stage",
+    "present",
+    "types",
+    "flags",
+    "places",
+    "rationale",
+    "meta",
+)
 # What is taken from the rows here; the readers of the records check the rest.
 NEEDED = {
     "workflows": {"corpus", "name"},
@@ -35,6 +46,16 @@ NEEDED = {
     "turns": {*_PLACE, "dialogue", *_TURN},
     "forks": {*_PLACE, "dialogue", "ordinal"},
     "trajectories": {*_PLACE, "id"},
+    "signals": {*_PLACE, "trajectory", "name", "source", "value"},
+    "prompts": {"name", "version", "text", "digest", "variant_set", "axes"},
+    "raters": {"name", "kind", "model", "prompt", "prompt_version", "simulated", "meta"},
+    "labels": {*_PLACE, "trajectory", "rater", *_LABEL},
+    "judge_answers": {*_PLACE, "trajectory", "rater", "trial", "status", "reason", "raw", "meta"},
+    "reviews": {
+        *("study", "annotator", "simulated", "order", "attempt", "post_reveal", "status"),
+        *(*_PLACE, "trajectory", "judge", "judge_trial", "reviewed", "revised", "changed"),
+        *("agreement", "on_presence", "on_type", "on_step", "on_component", "skipped", "finished"),
+    },
     "annotations": {
         *("study", "annotator", "simulated", "order", "corpus", "format", "dialogue", "is_foil"),
         *("shown_type", "shown_variant", "shown_instruction", "slider", "confirmation"),
@@ -119,14 +140,46 @@ def dialogue_groups(folder: Path) -> Iterator[Group]:
 
 
 def trajectory_groups(folder: Path) -> Iterator[Group]:
-    """Trajectories, a corpus and format at a time."""
+    """Trajectories with signals and labels, a corpus and format at a time.
+
+    A group must be read to its end before the next one is asked for.
+    """
+    raters = {row["name"]: row for row in beside(folder, "raters")}
+    about = ("corpus", "format", "trajectory")
+    signals, labels = (
+        _Follower(folder, table, about) if (folder / f"{table}.jsonl").is_file() else None
+        for table in ("signals", "labels")
+    )
 
     def build(row: Row, where: str) -> Record:
-        return dialfork.trajectory_of({k: row[k] for k in row if k not in _PLACE}, where)
+        key = (row["corpus"], row["format"], row["id"])
+        values = {k: row[k] for k in row if k not in _PLACE}
+        values["signals"] = [
+            {name: signal[name] for name in ("name", "value", "source")}
+            for signal in (signals.of(key) if signals else ())
+        ]
+        values["labels"] = [_label(label, raters) for label in (labels.of(key) if labels else ())]
+        return dialfork.trajectory_of(values, where)
 
     rows = _rows(folder, "trajectories")
     for (corpus, fmt), group in groupby(rows, key=lambda row: (row["corpus"], row["format"])):
         yield Group(corpus, fmt, _records(group, build, "trajectories.jsonl"))
+
+
+def _label(row: Row, raters: Mapping[str, Row]) -> Row:
+    rater = raters.get(row["rater"])
+    if rater is None:
+        raise BadRecord("labels.jsonl", f"names the rater {row['rater']!r}, who is not in raters")
+    kept = {name: row[name] for name in ("rater", *_LABEL)}
+    return kept | {"kind": rater["kind"], "model": rater["model"]}
+
+
+def beside(folder: Path, table: str) -> Iterator[Row]:
+    """The rows of a table that releases of an older form do not have, each with its `where`."""
+    if not (folder / f"{table}.jsonl").is_file():
+        return
+    for number, row in enumerate(_rows(folder, table), start=1):
+        yield row | {"where": f"{table}.jsonl:{number}"}
 
 
 def annotation_rows(folder: Path) -> Iterator[Row]:
@@ -164,11 +217,12 @@ def _fork(row: Mapping[str, Any]) -> Row:
 
 
 class _Follower:
-    """Rows of a table that lies in the order of the dialogues, handed out dialogue by dialogue."""
+    """Rows of a table that lies in the order of dialogues or runs, handed out one by one."""
 
-    def __init__(self, folder: Path, table: str) -> None:
-        rows = _rows(folder, table)
-        self._groups = groupby(rows, key=lambda r: (r["corpus"], r["format"], r["dialogue"]))
+    def __init__(
+        self, folder: Path, table: str, key: Sequence[str] = ("corpus", "format", "dialogue")
+    ) -> None:
+        self._groups = groupby(_rows(folder, table), key=lambda row: tuple(row[k] for k in key))
         self._next = next(self._groups, None)
 
     def of(self, key: tuple[str, str, str]) -> list[Row]:
