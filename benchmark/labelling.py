@@ -215,9 +215,7 @@ def _store_part(pairs: Sequence[tuple[int, LabelRecord]]) -> list[str | BadRecor
     found = TrajectoryStep.objects.filter(trajectory__in=placed)
     for pk, position, step in found.values_list("trajectory_id", "position", "pk"):
         steps[pk][position] = step
-    held_rows = list(
-        LabelSet.objects.filter(trajectory__in=keys, rater__in=raters.values(), post_reveal=False)
-    )
+    held_rows = list(LabelSet.objects.filter(trajectory__in=keys, rater__in=raters.values()))
     stored = records_of(held_rows)
     held = {(r.trajectory_id, r.rater_id, r.trial, r.stage): stored[r.pk] for r in held_rows}
     outcomes: list[str | BadRecord] = []
