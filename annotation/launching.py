@@ -6,26 +6,23 @@ question that was asked. Whoever wants another question makes a new version.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation import announcing, auditing, study_drawing
+from annotation import announcing, auditing, run_drawing, study_drawing
 from annotation.design import POSITIONS, TYPES
 from annotation.models import Study
-from annotation.phases import AFTER, BEFORE
 from annotation.refusals import EnrolmentRefused
+from annotation.run_shapes import RunShape, run_shape_of
+from annotation.study_checks import check
 from annotation.study_shapes import Shape, shape_of
-from annotation.titles import revealing_word
 from benchmark.models import Corpus
 
-PHASES = (*BEFORE, *AFTER)
-CODES = ("complete", "screened_out", "no_consent", "partial")
 FIELDS = ("consent", "pass_mark", "idle_hours", "rate_per_hour", "currency", "codes")
+KEPT = ("title", "kind", "judge", "seed", "phases")
 OPENING = {"paused": ("open",), "closed": ("open", "paused"), "open": ("paused", "closed")}
 VERBS = {"paused": "paused", "closed": "closed", "open": "reopened"}
 
@@ -82,22 +79,32 @@ def create_study(
         n_practice=n_practice,
         n_attention=n_attention,
     )
-    if Study.objects.filter(slug=slug).exists():
-        raise EnrolmentRefused(f"There is a study {slug!r} already. Choose another slug.")
     study = Study(slug=slug, title=title, seed=seed, phases=list(phases), created_by=created_by)
     _set(study, study_fields)
-    _check(study, shape)
+    return begin(study, [forks], shape, state=state)
+
+
+@transaction.atomic
+def begin(study: Study, corpora: Sequence[Corpus], shape: Shape | RunShape, *, state: str) -> Study:
+    """Store a new `study` and draw it; launched at once with a `state` other than DRAFT.
+
+    Raises EnrolmentRefused where the slug is taken, a value is not allowed or nothing can be drawn.
+    """
+    taken = EnrolmentRefused(f"There is a study {study.slug!r} already. Choose another slug.")
+    if Study.objects.filter(slug=study.slug).exists():
+        raise taken
+    check(study, shape)
     try:
         with transaction.atomic():
             study.save()
     except IntegrityError as error:
-        raise EnrolmentRefused(
-            f"There is a study {slug!r} already. Choose another slug."
-        ) from error
-    study_drawing.fill(study, forks, shape)
-    auditing.record("study.drawn", actor=created_by, study=study, seats=n_seats, seed=seed)
+        raise taken from error
+    _fill(study, corpora, shape)
+    actor = study.created_by
+    n_seats = study.seats.count()
+    auditing.record("study.drawn", actor=actor, study=study, seats=n_seats, seed=study.seed)
     if state != Study.State.DRAFT:
-        _open(study, created_by, state)
+        _open(study, actor, state)
     return study
 
 
@@ -105,14 +112,15 @@ def create_study(
 def redraw(
     study: Study,
     *,
-    forks: Corpus,
-    shape: Shape,
+    corpora: Sequence[Corpus],
+    shape: Shape | RunShape,
     actor: Any = None,
     **fields: Any,
 ) -> Study:
     """Draw a draft again: other numbers, other words; its items and seats are replaced at once.
 
-    `fields` are any of slug, title, seed, phases and FIELDS.
+    `corpora` is the one of forks, or those of agent runs. `fields` are any of slug, title, seed,
+    judge, phases and FIELDS.
 
     Raises EnrolmentRefused where the study was launched, or as `create_study` does; nothing has
     changed then.
@@ -130,13 +138,14 @@ def redraw(
     if taken.exists():
         raise EnrolmentRefused(f"There is a study {fields['slug']!r} already. Choose another slug.")
     _set(current, fields)
-    _check(current, shape)
+    check(current, shape)
     current.save()
+    if current.kind == Study.Kind.RUNS:
+        run_drawing.empty(current)
     study_drawing.empty(current)
-    study_drawing.fill(current, forks, shape)
-    auditing.record(
-        "study.redrawn", actor=actor, study=current, seats=shape.n_seats, seed=current.seed
-    )
+    _fill(current, corpora, shape)
+    n_seats = current.seats.count()
+    auditing.record("study.redrawn", actor=actor, study=current, seats=n_seats, seed=current.seed)
     return current
 
 
@@ -167,19 +176,14 @@ def new_version(study: Study, actor: Any = None) -> Study:
     first = current.version_of or current
     versions = Study.objects.filter(version_of=first).values_list("protocol_version", flat=True)
     version = max([first.protocol_version, *versions]) + 1
-    return create_study(
+    later = Study(
         slug=_free_slug(first.slug, version),
-        title=current.title,
-        forks=forks_of(current),
-        seed=current.seed,
-        phases=current.phases,
-        state=Study.State.DRAFT,
-        created_by=actor,
         protocol_version=version,
         version_of=first,
-        **shape_in(current).as_dict(),
-        **{name: getattr(current, name) for name in FIELDS},
+        created_by=actor,
+        **{name: getattr(current, name) for name in (*KEPT, *FIELDS)},
     )
+    return begin(later, corpora_of(current), shape_in(current), state=Study.State.DRAFT)
 
 
 @transaction.atomic
@@ -202,8 +206,10 @@ def set_state(study: Study, state: str, actor: Any = None) -> Study:
     return current
 
 
-def shape_in(study: Study) -> Shape:
+def shape_in(study: Study) -> Shape | RunShape:
     """The numbers `study` was drawn from."""
+    if study.kind == Study.Kind.RUNS:
+        return run_shape_of(study.design)
     seats = study.seats.filter(succeeds=None)
     return shape_of(
         study.design,
@@ -212,19 +218,31 @@ def shape_in(study: Study) -> Shape:
     )
 
 
-def forks_of(study: Study) -> Corpus:
-    """The corpus of forks `study` was drawn over; EnrolmentRefused where it is gone."""
-    slug = study.design.get("forks", "")
-    corpus = Corpus.objects.filter(slug=slug).first()
-    if corpus is None:
-        raise EnrolmentRefused(f"The corpus {slug!r} that the study was drawn over is gone.")
-    return corpus
+def corpora_of(study: Study) -> list[Corpus]:
+    """The corpus of forks, or those of runs, that `study` was drawn over.
+
+    Raises EnrolmentRefused where one is gone.
+    """
+    runs = study.kind == Study.Kind.RUNS
+    slugs = study.design.get("corpora", []) if runs else [study.design.get("forks", "")]
+    found = {corpus.slug: corpus for corpus in Corpus.objects.filter(slug__in=slugs)}
+    for slug in slugs:
+        if slug not in found:
+            raise EnrolmentRefused(f"The corpus {slug!r} that the study was drawn over is gone.")
+    return [found[slug] for slug in slugs]
 
 
 def changed_since_launch(study: Study) -> bool:
     """Whether what people are asked differs from what was launched; false for a draft."""
     stored = study.design.get("items_sha256")
     return bool(stored) and stored != study_drawing.digest(study)
+
+
+def _fill(study: Study, corpora: Sequence[Corpus], shape: Shape | RunShape) -> None:
+    if isinstance(shape, RunShape):
+        run_drawing.fill(study, corpora, shape)
+    else:
+        study_drawing.fill(study, corpora[0], shape)
 
 
 def _open(study: Study, actor: Any, state: str) -> None:
@@ -257,47 +275,3 @@ def _free_slug(stem: str, version: int) -> str:
         number += 1
         slug = f"{wanted[:74]}-{number}"
     return slug
-
-
-def _check(study: Study, shape: Shape) -> None:
-    for name, text in (("title", study.title), ("slug", study.slug)):
-        if word := revealing_word(text):
-            raise EnrolmentRefused(
-                f"The {name} is shown to annotators and says {word!r}, which tells them about the "
-                "design. Choose a neutral one, such as “Winter round”."
-            )
-    if unknown := [name for name in study.phases if name not in PHASES]:
-        raise EnrolmentRefused(f"{unknown[0]!r} is no phase; the phases are {', '.join(PHASES)}.")
-    if ("practice" in study.phases) != (shape.n_practice > 0):
-        raise EnrolmentRefused(
-            "The phase “practice” and practice items go together: choose both or neither."
-        )
-    if not 0 <= int(study.pass_mark) <= shape.n_practice:
-        raise EnrolmentRefused(
-            f"The pass mark is {study.pass_mark}; it must lie between 0 and the number of "
-            f"practice items, {shape.n_practice}."
-        )
-    if not 0 <= int(study.idle_hours) <= 8760:
-        raise EnrolmentRefused(
-            f"The idle hours are {study.idle_hours}; they must lie between 0 (never) and 8760."
-        )
-    _check_codes(study.codes)
-    try:
-        study.full_clean(exclude=["created_by", "version_of"])
-    except ValidationError as error:
-        name, messages = next(iter(error.message_dict.items()))
-        raise EnrolmentRefused(f"The field {name} is not allowed: {messages[0]}") from error
-
-
-def _check_codes(codes: Mapping[str, str]) -> None:
-    if unknown := set(codes) - set(CODES):
-        raise EnrolmentRefused(
-            f"{sorted(unknown)[0]!r} is no completion code; the codes are {', '.join(CODES)}."
-        )
-    given = [code for code in codes.values() if code]
-    if wrong := [code for code in given if not re.fullmatch(r"[A-Za-z0-9_-]{3,40}", str(code))]:
-        raise EnrolmentRefused(
-            f"The completion code {wrong[0]!r} must have 3 to 40 letters, digits, - or _."
-        )
-    if len(set(given)) < len(given):
-        raise EnrolmentRefused("Two completion codes are the same: they tell outcomes apart.")

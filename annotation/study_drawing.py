@@ -7,6 +7,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from annotation import practice_items
 from annotation.design import Candidate, DesignError, Plan, PlannedItem, coverage, draw
@@ -29,6 +30,24 @@ from benchmark.models import Corpus, Fork
 from benchmark.records import BadRecord
 
 BATCH = 500
+# What of an item is judged, by the kind of its study.
+JUDGED = {
+    Study.Kind.FORKS: (
+        "item__dialogue__digest",
+        "item__dialogue__external_id",
+        "item__is_foil",
+        "item__instruction",
+        "item__instruction_variant",
+        "item__altered",
+        "item__expected",
+        "item__feedback",
+    ),
+    Study.Kind.RUNS: (
+        "item__trajectory__digest",
+        "item__trajectory__external_id",
+        "item__judge_answer__digest",
+    ),
+}
 
 
 def fill(study: Study, forks: Corpus, shape: Shape) -> None:
@@ -44,7 +63,7 @@ def fill(study: Study, forks: Corpus, shape: Shape) -> None:
     plan = _draw(pool, shape, study.seed)
     study.corpora.set(pool.corpora)
     items, n_other_length = _store_items(study, plan, pool)
-    _store_seats(study, plan, items, shape.n_simulated)
+    store_seats(study, plan.seats, items, shape.n_simulated)
     _add_practice(study, pool, shape)
     study.design = {
         **shape.as_dict(),
@@ -76,21 +95,9 @@ def digest(study: Study) -> str:
 
     Seats that took over and items that were reopened are left out: they come later.
     """
-    rows = (
-        Assignment.objects.filter(seat__study=study, seat__succeeds=None, attempt=1)
-        .order_by("seat__number", "rank")
-        .values_list(
-            "seat__number",
-            "item__kind",
-            "item__dialogue__digest",
-            "item__dialogue__external_id",
-            "item__is_foil",
-            "item__instruction",
-            "item__instruction_variant",
-            "item__altered",
-            "item__expected",
-            "item__feedback",
-        )
+    drawn = Assignment.objects.filter(seat__study=study, seat__succeeds=None, attempt=1)
+    rows = drawn.order_by("seat__number", "rank").values_list(
+        "seat__number", "item__kind", *JUDGED[study.kind]
     )
     found = hashlib.sha256()
     for row in rows.iterator(chunk_size=2000):
@@ -195,10 +202,11 @@ def _shown(type_: str, variant: str, text: str) -> dict[str, str]:
     return {"instruction_type": type_, "instruction_variant": variant, "instruction": text}
 
 
-def _store_seats(
-    study: Study, plan: Plan, items: Mapping[PlannedItem, Item], n_simulated: int
+def store_seats(
+    study: Study, orders: Sequence[Sequence[Any]], items: Mapping[Any, Item], n_simulated: int
 ) -> None:
-    first_simulated = len(plan.seats) - n_simulated
+    """A seat for each of `orders`, which hold keys of `items`; the last ones are simulated."""
+    first_simulated = len(orders) - n_simulated
     seats: Sequence[Seat] = Seat.objects.bulk_create(
         [
             Seat(
@@ -207,14 +215,14 @@ def _store_seats(
                 simulated=number >= first_simulated,
                 state=Seat.State.ACTIVE if number >= first_simulated else Seat.State.FREE,
             )
-            for number in range(len(plan.seats))
+            for number in range(len(orders))
         ],
         batch_size=BATCH,
     )
     Assignment.objects.bulk_create(
         [
             Assignment(seat=seat, item=items[planned], rank=rank)
-            for seat, order in zip(seats, plan.seats, strict=True)
+            for seat, order in zip(seats, orders, strict=True)
             for rank, planned in enumerate(order, start=1)
         ],
         batch_size=BATCH,

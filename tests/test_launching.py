@@ -67,7 +67,7 @@ def orders(study) -> list[tuple]:
 def test_a_draft_is_drawn_again_with_other_numbers(forks, researcher):
     study = draw(forks, state=DRAFT, n_simulated=1)
     simulate_study(study)
-    again = redraw(study, forks=forks, shape=SMALL, actor=researcher, title="Spring", seed=8)
+    again = redraw(study, corpora=[forks], shape=SMALL, actor=researcher, title="Spring", seed=8)
     assert (again.title, again.seed, again.seats.count()) == ("Spring", 8, 2)
     assert Assignment.objects.count() == 10
     assert SliderRating.objects.count() == 0
@@ -81,7 +81,7 @@ def test_a_redraw_that_is_refused_leaves_the_draft_as_it_was(forks):
     before = orders(study)
     too_much = Shape(n_seats=2, forks_per_seat=40, conformant_per_seat=1)
     with pytest.raises(EnrolmentRefused, match="fewer forks"):
-        redraw(study, forks=forks, shape=too_much, title="Spring")
+        redraw(study, corpora=[forks], shape=too_much, title="Spring")
     study.refresh_from_db()
     assert study.title == "Winter round"
     assert orders(study) == before
@@ -91,7 +91,7 @@ def test_a_draft_with_people_in_it_is_not_drawn_again(forks, annotator):
     study = draw(forks, state=DRAFT)
     study.seats.filter(number=1).update(user=annotator)
     with pytest.raises(EnrolmentRefused, match="People hold seats"):
-        redraw(study, forks=forks, shape=SMALL)
+        redraw(study, corpora=[forks], shape=SMALL)
 
 
 def test_a_launch_freezes_version_items_and_design(forks, researcher):
@@ -132,9 +132,9 @@ def test_a_question_changed_after_three_answers_makes_a_second_version(forks, an
     study = draw(forks)
     judge(study, annotator, 3)
     with pytest.raises(EnrolmentRefused, match="Make a new version"):
-        redraw(study, forks=forks, shape=SMALL, consent="Another text.")
+        redraw(study, corpora=[forks], shape=SMALL, consent="Another text.")
     second = new_version(study)
-    redraw(second, forks=forks, shape=SMALL, consent="Another text.")
+    redraw(second, corpora=[forks], shape=SMALL, consent="Another text.")
     launch(second)
     assert SliderRating.objects.count() == 3
     first, later = fork_study(study), fork_study(second)

@@ -79,7 +79,7 @@ def plan(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             again = launching.redraw(
-                study, forks=form.corpus, shape=form.shape, actor=request.user, **form.columns
+                study, corpora=[form.corpus], shape=form.shape, actor=request.user, **form.columns
             )
         except EnrolmentRefused as refused:
             form.add_error(None, str(refused))

@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.design import POSITIONS, TYPES
-from annotation.launching import CODES, PHASES, shape_in
+from annotation.launching import shape_in
 from annotation.models import Study
+from annotation.study_checks import CODES, PHASES
 from annotation.study_shapes import MOST_PER_SEAT, MOST_SEATS, Shape
 from annotation.titles import revealing_word
 from benchmark.models import Corpus, Fork, Workflow

@@ -12,9 +12,10 @@ from django.db import transaction
 
 from annotation.design import POSITIONS, TYPES
 from annotation.enrolment import assign_seat
-from annotation.launching import CODES, PHASES, create_study
+from annotation.launching import create_study
 from annotation.models import Study
 from annotation.refusals import EnrolmentRefused
+from annotation.study_checks import CODES, PHASES
 from benchmark.management.named_corpus import named_corpus
 
 PASSED_ON = (
