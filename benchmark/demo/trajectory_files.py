@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from benchmark.demo.scripted_runs import planted_label
 from benchmark.records import BadRecord, StepRecord, TrajectoryRecord
 
 PLACE = Path(__file__).with_name("trajectories.toml")
@@ -48,5 +49,6 @@ def _run(run: dict, mandates: dict[str, str], where: str) -> TrajectoryRecord:
             "mandates": {agent: mandates[agent] for agent in agents},
             "planted": run.get("planted", {}),
         },
+        labels=(planted_label(run.get("planted", {})),),
         where=where,
     )
