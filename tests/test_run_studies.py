@@ -178,7 +178,7 @@ def test_only_corpora_with_runs_are_offered():
 
 
 def test_drawing_takes_as_many_queries_for_many_runs_as_for_few(django_assert_num_queries):
-    few, many = make_runs("few"), make_runs("many", models=6, questions=20)
+    few, many = make_runs("few", models=1), make_runs("many", models=4, questions=10)
     judges = [let_judge_answer(few), let_judge_answer(many, "judge-b")]
     for corpus, judge in zip((few, many), judges, strict=True):
         with django_assert_num_queries(24):
