@@ -14,14 +14,16 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 RATED, REVEALED, CONFIRMED, PREFIX, SKIPPED = "rated", "revealed", "confirmed", "prefix", "skipped"
-KINDS = (RATED, REVEALED, CONFIRMED, PREFIX, SKIPPED)
-# What must stand before what, within one item.
+REVIEWED, COMPARED, REVISED = "reviewed", "compared", "revised"
+KINDS = (RATED, REVEALED, CONFIRMED, PREFIX, SKIPPED, REVIEWED, COMPARED, REVISED)
+# What must stand before what, within one item: a conversation, or an agent run.
 ORDER = (RATED, REVEALED, CONFIRMED, PREFIX)
+RUN_ORDER = (REVIEWED, REVEALED, COMPARED, REVISED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +88,27 @@ def first_break(pseudonym: str, links: Iterable[Link]) -> tuple[int, str] | None
     return None
 
 
-def out_of_order(kinds: Iterable[str]) -> str | None:
+def out_of_order(kinds: Iterable[str], order: Sequence[str] = ORDER) -> str | None:
     """What is wrong with the order of one item's links, in words; None when nothing is.
 
     >>> out_of_order(["rated", "revealed", "confirmed"])
     >>> out_of_order(["revealed", "rated"])
     'revealed comes before rated'
+    >>> out_of_order(["reviewed", "compared"], RUN_ORDER)
+    'compared is there without revealed'
+    >>> out_of_order(["rated"], RUN_ORDER)
+    'rated has no place in this item'
     """
     seen: list[str] = []
     for kind in kinds:
         if kind in seen:
             return f"{kind} is there twice"
+        if kind in KINDS and kind not in (*order, SKIPPED):
+            return f"{kind} has no place in this item"
         seen.append(kind)
-    places = [ORDER.index(kind) for kind in seen if kind in ORDER]
+    places = [order.index(kind) for kind in seen if kind in order]
     for before, after in itertools.pairwise(places):
         if after < before:
-            return f"{ORDER[before]} comes before {ORDER[after]}"
-    missing = [ORDER[place] for place in range(max(places, default=0)) if place not in places]
-    return f"{ORDER[max(places)]} is there without {missing[0]}" if missing else None
+            return f"{order[before]} comes before {order[after]}"
+    missing = [order[place] for place in range(max(places, default=0)) if place not in places]
+    return f"{order[max(places)]} is there without {missing[0]}" if missing else None

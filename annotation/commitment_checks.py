@@ -8,11 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from annotation.commitment_chain import (
+    COMPARED,
     CONFIRMED,
+    ORDER,
     PREFIX,
     RATED,
     REVEALED,
+    REVIEWED,
+    REVISED,
+    RUN_ORDER,
     SKIPPED,
     Link,
     canonical,
@@ -21,9 +28,14 @@ from annotation.commitment_chain import (
     first_head,
     out_of_order,
 )
-from annotation.models import Assignment, Commitment, Item, Seat, Study, Withdrawal
+from annotation.models import Assignment, Commitment, Item, Review, Seat, Study, Withdrawal
+from annotation.review_links import answer_of, comparison_of
+from benchmark.label_records import LabelRecord
+from benchmark.labelling import records_of
+from benchmark.models import LabelSet
 
 Answers = dict[str, dict[str, Any]]
+Labels = Mapping[int, LabelRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,10 @@ class Finding:
 
 def item_digest(item: Item) -> str:
     """A digest of all that is shown of an item: the same wherever the item is stored."""
+    if item.trajectory is not None:
+        judge = item.judge_answer.digest if item.judge_answer else None
+        shown = {"trajectory": item.trajectory.digest, "judge_answer": judge, "kind": item.kind}
+        return digest(canonical(shown))
     return digest(
         canonical(
             {
@@ -62,11 +78,11 @@ def verify(study: Study) -> list[Finding]:
     and every link has its answer. Links whose contents were erased are asked for their place in
     the chain only, and only a person who withdrew with erasure has such links.
 
-    Three queries, whatever the size. Simulated seats keep no chain.
+    Three queries, whatever the size, and three more for agent runs. Simulated seats keep no chain.
     """
-    links, answers = _links(study), _assignments(study)
+    links, answers, labels = _links(study), _assignments(study), _labels(study)
     return [
-        _seat(seat, links[seat.pk], answers[seat.pk])
+        _seat(seat, links[seat.pk], answers[seat.pk], labels)
         for seat in study.seats.filter(simulated=False)
         .select_related("withdrawal")
         .order_by("number")
@@ -84,27 +100,41 @@ def _assignments(study: Study) -> Mapping[int, list[Assignment]]:
     found = defaultdict(list)
     rows = Assignment.objects.filter(seat__study=study, seat__simulated=False).select_related(
         "item__dialogue",
+        "item__trajectory",
+        "item__judge_answer",
         "skip",
         "slider__confirmation__onset__turn",
         "slider__confirmation__onset__prefix",
+        "review__comparison__revision",
     )
     for assignment in rows.order_by("seat_id", "rank"):
         found[assignment.seat_id].append(assignment)
     return found
 
 
-def _seat(seat: Seat, rows: list[Commitment], assignments: list[Assignment]) -> Finding:
+def _labels(study: Study) -> Labels:
+    """What people said of runs, by the key of the label; nothing in a study of conversations."""
+    if study.kind != Study.Kind.RUNS:
+        return {}
+    first = Q(review__assignment__seat__study=study)
+    second = Q(revised_review__comparison__review__assignment__seat__study=study)
+    return records_of(LabelSet.objects.filter(first | second))
+
+
+def _seat(
+    seat: Seat, rows: list[Commitment], assignments: list[Assignment], labels: Labels
+) -> Finding:
     links = [Link(row.ordinal, row.salt, row.payload, row.leaf, row.head) for row in rows]
     head = links[-1].head if links else first_head(seat.pseudonym)
     if broken := first_break(seat.pseudonym, links):
         return Finding(seat.pseudonym, len(links), head, False, *broken)
-    for place, sentence in _contents(seat, rows, assignments):
+    for place, sentence in _contents(seat, rows, assignments, labels):
         return Finding(seat.pseudonym, len(links), head, False, place, sentence)
     return Finding(seat.pseudonym, len(links), head)
 
 
 def _contents(
-    seat: Seat, rows: list[Commitment], assignments: list[Assignment]
+    seat: Seat, rows: list[Commitment], assignments: list[Assignment], labels: Labels
 ) -> Iterator[tuple[int | None, str]]:
     """Place and sentence of everything in which links and stored answers differ."""
     withdrawal = getattr(seat, "withdrawal", None)
@@ -123,20 +153,21 @@ def _contents(
             place = said[name][0][0]
             yield place, f"link {place} speaks of an item that the seat does not have"
     for name, assignment in by_digest.items():
-        yield from _item(assignment, said[name])
+        yield from _item(assignment, said[name], labels)
 
 
 def _item(
-    assignment: Assignment, said: list[tuple[int, dict[str, Any]]]
+    assignment: Assignment, said: list[tuple[int, dict[str, Any]]], labels: Labels
 ) -> Iterator[tuple[int | None, str]]:
     which = f"item {assignment.rank}"
     shown = item_digest(assignment.item)
     for place, payload in said:
         if payload["item"] != shown:
             yield place, f"{which} is not what it was when link {place} was written"
-    if wrong := out_of_order(payload["kind"] for _, payload in said):
+    order = RUN_ORDER if assignment.item.trajectory_id else ORDER
+    if wrong := out_of_order((payload["kind"] for _, payload in said), order):
         yield said[0][0], f"{which}: {wrong}"
-    stored = _stored(assignment)
+    stored = _stored(assignment, labels)
     committed = {payload["kind"]: (place, payload["answer"]) for place, payload in said}
     for kind, answer in stored.items():
         place, other = committed.get(kind, (None, None))
@@ -153,11 +184,13 @@ def _item(
             yield place, f"{which}: link {place} says {kind} {canonical(answer)}, which is gone"
 
 
-def _stored(assignment: Assignment) -> Answers:
+def _stored(assignment: Assignment, labels: Labels) -> Answers:
     """The answers as the links would say them."""
     found: Answers = {}
     if skip := getattr(assignment, "skip", None):
         found[SKIPPED] = {"reason": skip.reason}
+    if review := getattr(assignment, "review", None):
+        return found | _reviewed(review, labels)
     slider = getattr(assignment, "slider", None)
     if slider is None:
         return found
@@ -169,4 +202,14 @@ def _stored(assignment: Assignment) -> Answers:
         found[CONFIRMED] = {"appears": confirmation.answer, "onset": number}
     if prefix := getattr(onset, "prefix", None):
         found[PREFIX] = {"prefix": prefix.answer}
+    return found
+
+
+def _reviewed(review: Review, labels: Labels) -> Answers:
+    found: Answers = {REVIEWED: answer_of(labels[review.labels_id])}
+    comparison = getattr(review, "comparison", None)
+    if comparison is not None:
+        found[COMPARED] = comparison_of(comparison)
+    if revision := getattr(comparison, "revision", None):
+        found[REVISED] = answer_of(labels[revision.labels_id])
     return found

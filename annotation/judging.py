@@ -1,4 +1,5 @@
-"""The three steps of an item: asked in order, answered once.
+"""The three steps of a conversation: asked in order, answered once. Those of an agent run are in
+`reviewing`; what waits, what was answered and what was skipped is asked here for both.
 
 The keys of the answers make the order certain (a confirmation needs a rating, and so on) and the
 unique keys settle races: whoever writes first is stored, everyone else is told what is stored.
@@ -6,85 +7,71 @@ unique keys settle races: whoever writes first is stored, everyone else is told 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
-
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation import commitments
-from annotation.announcing import announce
+from annotation import commitments, reviewing
+from annotation.answering import (
+    AnsweredBefore,
+    AnswerRefused,
+    Answers,
+    ItemEnded,
+    NotNow,
+    NotYours,
+    Step,
+    StepLocked,
+    commit,
+    commit_reveal,
+    finish,
+    is_attention,
+    is_run,
+    lock,
+    lock_both,
+)
 from annotation.commitment_chain import CONFIRMED, PREFIX, RATED, REVEALED, SKIPPED
 from annotation.models import (
     Assignment,
     InstructionConfirmation,
-    Item,
     OnsetMark,
     PrefixJudgement,
-    Seat,
     Skip,
     SliderRating,
-    Study,
 )
 from annotation.titles import behaviour_of
 from benchmark.models import Fork, Turn
 
-Step = Literal["rate", "instruction", "prefix"]
+__all__ = [
+    "AnswerRefused",
+    "AnsweredBefore",
+    "Answers",
+    "ItemEnded",
+    "NotNow",
+    "NotYours",
+    "Step",
+    "StepLocked",
+    "answers",
+    "confirmation_in_words",
+    "fork_of",
+    "has_prefix",
+    "is_attention",
+    "is_run",
+    "open_item",
+    "open_step",
+    "record_confirmation",
+    "record_prefix",
+    "record_skip",
+    "record_slider",
+    "reveal",
+]
+
 NO = InstructionConfirmation.Answer.NO
-GIVEN_UP = (
-    Seat.State.EXPIRED,
-    Seat.State.WITHDRAWN,
-    Seat.State.SCREENED_OUT,
-    Seat.State.DECLINED,
-)
-
-
-class NotYours(LookupError):
-    """No such item among those of this person."""
-
-
-class StepLocked(LookupError):
-    """The step before has no answer yet, or this item does not have the step."""
-
-
-class ItemEnded(LookupError):
-    """The item takes no answers: the seat expired, its person withdrew, or it waits (`NotNow`)."""
-
-
-class NotNow(ItemEnded):
-    """The study or the seat is paused or closed. Nothing is lost; it may go on later."""
-
-
-class AnswerRefused(ValueError):
-    """An answer that is not allowed; `field` names the field at fault."""
-
-    def __init__(self, field: str, message: str) -> None:
-        self.field = field
-        super().__init__(message)
-
-
-class AnsweredBefore(ValueError):
-    """The step has another answer, which stands; `stored` is that answer in words."""
-
-    def __init__(self, stored: str) -> None:
-        self.stored = stored
-        super().__init__(_("This step was answered before: %s. The first answer stands.") % stored)
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What an assignment holds so far; None where a step has no answer."""
-
-    slider: SliderRating | None
-    confirmation: InstructionConfirmation | None
-    onset: OnsetMark | None
-    prefix: PrefixJudgement | None
-    skip: Skip | None
 
 
 def answers(assignment: Assignment) -> Answers:
     """All answers of an assignment, in at most two queries."""
+    if is_run(assignment):
+        return reviewing.answers(assignment)
     slider = (
         SliderRating.objects.filter(assignment=assignment)
         .select_related("confirmation__onset__turn", "confirmation__onset__prefix")
@@ -107,16 +94,13 @@ def has_prefix(fork: Fork | None) -> bool:
     return fork is not None and fork.fork_assistant_turn > 1
 
 
-def is_attention(assignment: Assignment) -> bool:
-    """Whether the item asks for a given rating: it ends with step 1."""
-    return assignment.item.kind == Item.Kind.ATTENTION
-
-
 def open_step(assignment: Assignment, given: Answers | None = None) -> Step | None:
     """The step that waits for an answer; None when the item is finished or skipped."""
     if assignment.finished_at or assignment.ended:
         return None
     given = given or answers(assignment)
+    if is_run(assignment):
+        return reviewing.open_step(assignment, given)
     if given.skip:
         return None
     if not given.slider:
@@ -143,7 +127,7 @@ def reveal(assignment: Assignment) -> str:
         if is_attention(assignment) or not SliderRating.objects.filter(assignment=assignment):
             raise StepLocked(_("The conversation has no rating yet."))
         with transaction.atomic():
-            _commit_reveal(_lock_both(assignment)[0], assignment)
+            commit_reveal(lock_both(assignment)[0], assignment)
     return behaviour_of(assignment.item.instruction)
 
 
@@ -156,11 +140,11 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
         raise AnswerRefused("rating", _("Give a whole number from 0 to 100."))
     try:
         with transaction.atomic():
-            seat = _lock(assignment)
+            seat = lock(assignment)
             rating = SliderRating.objects.create(assignment=assignment, value=value)
-            _commit(seat, assignment, RATED, rating=value)
+            commit(seat, assignment, RATED, rating=value)
             if is_attention(assignment):
-                _finish(seat, assignment)
+                finish(seat, assignment)
             return rating
     except IntegrityError:
         stored = SliderRating.objects.get(assignment=assignment)
@@ -187,14 +171,14 @@ def record_confirmation(
         raise StepLocked(_("The conversation has no rating yet."))
     try:
         with transaction.atomic():
-            seat = _lock(assignment)
+            seat = lock(assignment)
             confirmation = InstructionConfirmation.objects.create(slider=slider, answer=answer)
             OnsetMark.objects.create(confirmation=confirmation, turn=turn)
-            _commit_reveal(seat, assignment)
+            commit_reveal(seat, assignment)
             onset = turn.number if turn else None
-            _commit(seat, assignment, CONFIRMED, appears=answer, onset=onset)
+            commit(seat, assignment, CONFIRMED, appears=answer, onset=onset)
             if not has_prefix(fork_of(assignment)):
-                _finish(seat, assignment)
+                finish(seat, assignment)
             return confirmation
     except IntegrityError:
         stored = InstructionConfirmation.objects.select_related("onset__turn").get(slider=slider)
@@ -215,10 +199,10 @@ def record_prefix(assignment: Assignment, answer: str) -> PrefixJudgement:
         raise StepLocked(_("This item is not at that step."))
     try:
         with transaction.atomic():
-            seat = _lock(assignment)
+            seat = lock(assignment)
             judgement = PrefixJudgement.objects.create(onset=onset, answer=answer)
-            _commit(seat, assignment, PREFIX, prefix=answer)
-            _finish(seat, assignment)
+            commit(seat, assignment, PREFIX, prefix=answer)
+            finish(seat, assignment)
             return judgement
     except IntegrityError:
         stored = PrefixJudgement.objects.get(onset=onset)
@@ -236,15 +220,15 @@ def record_skip(assignment: Assignment, reason: str, note: str = "") -> Skip:
         raise AnswerRefused("reason", _("Choose one of the reasons."))
     try:
         with transaction.atomic():
-            seat, current = _lock_both(assignment)
+            seat, current = lock_both(assignment)
             if current.finished_at:
                 skipped = hasattr(current, "skip")
                 raise AnsweredBefore(
                     _("the item was skipped") if skipped else _("the item is finished")
                 )
             skip = Skip.objects.create(assignment=assignment, reason=reason, note=note.strip())
-            _commit(seat, assignment, SKIPPED, reason=reason)
-            _finish(seat, assignment, "skipped")
+            commit(seat, assignment, SKIPPED, reason=reason)
+            finish(seat, assignment, "skipped")
             return skip
     except IntegrityError as error:
         raise AnsweredBefore(_("the item was skipped")) from error
@@ -268,49 +252,3 @@ def _assistant_turn(assignment: Assignment, number: int | None) -> Turn:
     if turn is None:
         raise AnswerRefused("onset", _("Turn %d is not an assistant turn of this item.") % number)
     return turn
-
-
-def _lock(assignment: Assignment) -> Seat:
-    """Serialise the answers of a seat, also with skipping, pausing and expiry; the locked seat."""
-    seat, current = _lock_both(assignment)
-    if hasattr(current, "skip"):
-        raise StepLocked(_("This item was skipped."))
-    return seat
-
-
-def _lock_both(assignment: Assignment) -> tuple[Seat, Assignment]:
-    """Seat first, then the item, as everywhere; raises ItemEnded where neither takes answers."""
-    seat = commitments.lock(assignment.seat_id)
-    items = Assignment.objects.select_for_update(of=("self",), no_key=True)
-    current = items.select_related("skip").get(pk=assignment.pk)
-    if current.ended or seat.state in GIVEN_UP:
-        raise ItemEnded(_("This item was given to somebody else, or its seat was given up."))
-    # A dry run may come before the start of a study.
-    if not seat.simulated:
-        if seat.study.state != Study.State.OPEN:
-            raise NotNow(
-                _("The study is %s and takes no answers.") % seat.study.get_state_display().lower()
-            )
-        if seat.state == Seat.State.PAUSED:
-            raise NotNow(_("This seat is paused. Go on with the study first."))
-    return seat, current
-
-
-def _commit(seat: Seat, assignment: Assignment, kind: str, **answer: Any) -> None:
-    """A simulated seat keeps no chain: there is nothing that it could prove."""
-    if not seat.simulated:
-        commitments.add(seat, assignment, kind, answer)
-
-
-def _commit_reveal(seat: Seat, assignment: Assignment) -> None:
-    if not seat.simulated and REVEALED not in commitments.kinds_of(assignment):
-        _commit(seat, assignment, REVEALED)
-
-
-def _finish(seat: Seat, assignment: Assignment, status: str = "submitted") -> None:
-    now: Any = timezone.now()
-    Assignment.objects.filter(pk=assignment.pk).update(finished_at=now)
-    assignment.finished_at = now
-    if assignment.item.kind == Item.Kind.MAIN and not seat.simulated:
-        payload = {"study": seat.study.slug, "annotator": seat.pseudonym, "status": status}
-        announce("annotation.submitted", payload | {"attempt": assignment.attempt})

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotation import reviewing
 from annotation.judging import (
     AnsweredBefore,
     Answers,
@@ -19,9 +20,10 @@ from annotation.judging import (
     fork_of,
     has_prefix,
     is_attention,
+    is_run,
     open_step,
 )
-from annotation.models import Assignment, Item, Seat, Skip, SliderRating, Study
+from annotation.models import Assignment, Item, Review, Seat, Skip, SliderRating, Study
 from annotation.seating import RESEARCHERS
 
 SENTENCES = {
@@ -46,6 +48,7 @@ LONG = (
     *(f"item__{name}" for name in ("instruction", "altered", "expected", "feedback")),
     *(f"seat__study__{name}" for name in ("design", "phases", "consent", "codes")),
 )
+RUN_STEPS = ("review", "compare", "revise")
 OVER = (Seat.State.SCREENED_OUT, Seat.State.DECLINED, Seat.State.FINISHED)
 
 
@@ -62,20 +65,22 @@ def find(user: Any, token: str) -> Assignment:
 
     Raises NotYours when there is none, or when `user` can see the conditions.
     """
-    return _only(_mine(user, token).select_related("item__dialogue__workflow", "seat__study"))
+    shown = ("item__dialogue__workflow", "item__trajectory", "item__judge_answer")
+    return _only(_mine(user, token).select_related(*shown, "seat__study"))
 
 
 def find_to_save(user: Any, token: str, step: Step) -> tuple[Assignment, Answers]:
     """As `find`, for who saves once a second: no conversation, no long texts, and the answers.
 
-    An unrated item, where the slider moves most, takes one query.
+    An item without an answer, where most is entered, takes one query.
     """
     rated = SliderRating.objects.filter(assignment=OuterRef("pk"))
+    reviewed = Review.objects.filter(assignment=OuterRef("pk"))
     skipped = Skip.objects.filter(assignment=OuterRef("pk"))
     mine = _mine(user, token).select_related("item", "seat__study").defer(*LONG)
-    assignment = _only(mine.annotate(begun=Exists(rated) | Exists(skipped)))
-    if step == "rate" and not vars(assignment)["begun"]:
-        return assignment, Answers(None, None, None, None, None)
+    assignment = _only(mine.annotate(begun=Exists(rated) | Exists(skipped) | Exists(reviewed)))
+    if step in ("rate", "review") and not vars(assignment)["begun"]:
+        return assignment, Answers()
     return assignment, answers(assignment)
 
 
@@ -135,6 +140,10 @@ def _not_here(assignment: Assignment) -> str | None:
 
 def require_reached(assignment: Assignment, step: Step, given: Answers) -> None:
     """Raise StepLocked for a step that is not there yet, or that the item does not have."""
+    if (step in RUN_STEPS) != is_run(assignment):
+        raise StepLocked("This item has no such step.")
+    if is_run(assignment):
+        return reviewing.require_reached(assignment, step, given)
     if step != "rate" and (is_attention(assignment) or not given.slider):
         raise StepLocked("The conversation has no rating yet.")
     if step == "prefix" and not (given.onset and has_prefix(fork_of(assignment))):
@@ -156,4 +165,10 @@ def in_words(step: Step, given: Answers) -> str:
         return confirmation_in_words(given.confirmation)
     if step == "prefix" and given.prefix:
         return given.prefix.get_answer_display().lower()
+    if step == "review" and given.review:
+        return reviewing.in_words(given.review.labels)
+    if step == "compare" and given.comparison:
+        return reviewing.comparison_in_words(given.comparison)
+    if step == "revise" and given.revision:
+        return reviewing.in_words(given.revision.labels)
     return _("the item was skipped")

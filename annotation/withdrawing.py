@@ -23,11 +23,14 @@ from annotation.models import (
     CrowdIdentity,
     Draft,
     InstructionConfirmation,
+    JudgeComparison,
     Message,
     OnsetMark,
     PrefixJudgement,
     ProblemReport,
     QuestionnaireAnswer,
+    Review,
+    RevisedReview,
     Seat,
     Skip,
     SliderRating,
@@ -35,10 +38,15 @@ from annotation.models import (
     Withdrawal,
 )
 from annotation.seating import knows_conditions
+from benchmark.label_records import PERSON
+from benchmark.models import LabelSet, Rater
 
 KEEP, ERASE = Withdrawal.Mode.KEEP, Withdrawal.Mode.ERASE
 # Children before parents: an answer cannot go while a later one hangs on it.
 ANSWERS = (
+    (RevisedReview, "comparison__review__assignment__seat"),
+    (JudgeComparison, "review__assignment__seat"),
+    (Review, "assignment__seat"),
     (PrefixJudgement, "onset__confirmation__slider__assignment__seat"),
     (OnsetMark, "confirmation__slider__assignment__seat"),
     (InstructionConfirmation, "slider__assignment__seat"),
@@ -104,6 +112,9 @@ def closes_account(seat: Seat) -> bool:
 def _erase_answers(seat: Seat) -> None:
     for model, path in ANSWERS:
         model._default_manager.filter(**{path: seat}).delete()
+    # Labels of runs lie beside those of judges, under the pseudonym.
+    LabelSet.objects.filter(rater__name=seat.pseudonym, rater__kind=PERSON).delete()
+    Rater.objects.filter(name=seat.pseudonym, kind=PERSON).delete()
     commitments.erase(seat)
 
 
