@@ -253,6 +253,35 @@ class OnsetAnswer(models.Model):
         ]
 
 
+class TrajectoryScore(models.Model):
+    """What a detector says of one agent run: a value, or null with the reason.
+
+    `steps` holds [position, value] of every step it measures, `detail` the fold whose training
+    never saw the question of the run, and what else there is to know.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectory_scores")
+    trajectory = models.ForeignKey(
+        "benchmark.Trajectory", on_delete=models.CASCADE, related_name="scores"
+    )
+    value = models.FloatField(null=True)
+    reason = models.CharField(max_length=200, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+    steps = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "trajectory"], name="one_score_per_run_and_trajectory"
+            ),
+            models.CheckConstraint(
+                condition=Q(value__isnull=False, reason="")
+                | (Q(value__isnull=True) & ~Q(reason="")),
+                name="undefined_trajectory_score_has_a_reason",
+            ),
+        ]
+
+
 class RunResult(models.Model):
     """A summary row of a run (for example Kendall's tau of one fork type), with n and interval.
 
