@@ -89,7 +89,7 @@ def forecast(
         *_shares(layout, drawn),
         *_agreement(layout, drawn, resamples, rng),
     ]
-    return Forecasts(tuple(_summed(*row) for row in found), draws, seed)
+    return Forecasts(tuple(summed(*row) for row in found), draws, seed)
 
 
 Row = tuple[str, str, Found]
@@ -184,7 +184,8 @@ def _agreement(
         yield "Agreement", "prefix, alpha", found
 
 
-def _summed(question: str, figure: str, found: Found) -> Forecast:
+def summed(question: str, figure: str, found: Found) -> Forecast:
+    """A figure over all draws."""
     values, widths = found.value[~np.isnan(found.value)], found.width[~np.isnan(found.width)]
     narrow, width, wide = (None, None, None)
     if len(widths):

@@ -170,7 +170,7 @@ def _table(
     return [
         Line(
             str(n),
-            tuple(Cell(counts[n, c], _shade(counts[n, c], largest)) for c in columns),
+            tuple(Cell(counts[n, c], shade(counts[n, c], largest)) for c in columns),
             sum(counts[n, c] for c in columns),
             foils[n],
         )
@@ -178,7 +178,8 @@ def _table(
     ]
 
 
-def _shade(n: int, largest: int) -> int:
+def shade(n: int, largest: int) -> int:
+    """From 0 (none) to SHADES (as many as the largest)."""
     return -(-SHADES * n // largest) if largest else 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotation import run_drawing
 from annotation.launching import FIELDS, begin
 from annotation.models import Study
 from annotation.refusals import EnrolmentRefused
@@ -91,3 +92,9 @@ def judge_named(name: str) -> Rater:
         known = f"Judges with answers: {names}." if names else "No judge has answered anything yet."
         raise EnrolmentRefused(f"There is no judge {name!r}. {known}")
     return judge
+
+
+def models_in(corpora: Iterable[Corpus]) -> list[str]:
+    """The models whose runs are in `corpora`, by name; runs without one are not counted."""
+    runs = run_drawing.runs_in(list(corpora)).exclude(model="")
+    return list(runs.order_by("model").values_list("model", flat=True).distinct())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,13 +14,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import auditing, launching, phases, plan_tables, planning, study_counts
+from annotation import (
+    auditing,
+    launching,
+    phases,
+    plan_tables,
+    planning,
+    run_planning,
+    study_counts,
+)
 from annotation.interval_forecasts import questions
 from annotation.models import Study
 from annotation.refusals import EnrolmentRefused
 from annotation.rehearsal import simulate_study
 from annotation.study_counts import Counters, Places
-from annotation.views.planning_forms import StudyForm, initial_of
+from annotation.views import run_plan_forms, run_plans
+from annotation.views.planning_forms import DesignForm, StudyForm, initial_of
 from annotation.views.strength_forms import StrengthForm
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
@@ -46,40 +56,46 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(FORM_METHODS)
 def new(request: HttpRequest) -> HttpResponse:
-    """Set a study up: it is drawn as a draft."""
-    form = StudyForm(request.POST if request.method == "POST" else None)
+    """Set a study of conversations up: it is drawn as a draft."""
+    return _new(request, Study.Kind.FORKS)
+
+
+@require_http_methods(FORM_METHODS)
+def new_of_runs(request: HttpRequest) -> HttpResponse:
+    """Set a study of agent runs up: it is drawn as a draft."""
+    return _new(request, Study.Kind.RUNS)
+
+
+def _new(request: HttpRequest, kind: str) -> HttpResponse:
+    form = PAGES[kind].form(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
+        study = Study(kind=kind, created_by=request.user, **form.columns)
         try:
-            study = launching.create_study(
-                forks=form.corpus,
-                state=Study.State.DRAFT,
-                created_by=request.user,
-                **form.shape.as_dict(),
-                **form.columns,
-            )
+            launching.begin(study, form.chosen, form.shape, state=Study.State.DRAFT)
         except EnrolmentRefused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, _("The draft is drawn. Nobody sees it before the launch."))
             return redirect("annotation:plan", study.slug)
     status = 400 if request.method == "POST" else 200
-    return render(request, "annotation/plan_new.html", {"form": form}, status=status)
+    context = {"form": form, "kind": kind}
+    return render(request, "annotation/plan_new.html", context, status=status)
 
 
 @require_http_methods(FORM_METHODS)
 def plan(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan of a study; a POST draws a draft again."""
-    study = get_object_or_404(Study.objects.select_related("version_of"), slug=slug)
+    study = get_object_or_404(Study.objects.select_related("version_of", "judge"), slug=slug)
     if request.method != "POST":
         return _page(request, study)
     if study.state != Study.State.DRAFT:
         messages.error(request, _("The study was launched: what people are asked stands."))
         return _page(request, study, status=409)
-    form = StudyForm(request.POST)
+    form = PAGES[study.kind].form(request.POST)
     if form.is_valid():
         try:
             again = launching.redraw(
-                study, corpora=[form.corpus], shape=form.shape, actor=request.user, **form.columns
+                study, corpora=form.chosen, shape=form.shape, actor=request.user, **form.columns
             )
         except EnrolmentRefused as refused:
             form.add_error(None, str(refused))
@@ -159,14 +175,15 @@ def rehearse(request: HttpRequest, study: Study) -> Study:
 
 
 def _page(
-    request: HttpRequest, study: Study, form: StudyForm | None = None, *, status: int = 200
+    request: HttpRequest, study: Study, form: DesignForm | None = None, *, status: int = 200
 ) -> HttpResponse:
     study.refresh_from_db()
-    drawn = planning.plan_of(study)
-    strength = StrengthForm(request.GET if "draws" in request.GET else None)
+    page = PAGES[study.kind]
+    drawn = page.drawn(study)
+    strength = page.strength(request.GET if "draws" in request.GET else None)
     asked = strength.is_bound
     if not asked:
-        strength = StrengthForm(_defaults(strength))
+        strength = page.strength(_defaults(strength))
     found = None
     if strength.is_valid():
         draws = strength.cleaned_data["draws"]
@@ -177,7 +194,7 @@ def _page(
     context = {
         "study": study,
         "is_draft": study.state == Study.State.DRAFT,
-        "form": form or StudyForm(initial=initial_of(study)),
+        "form": form or page.form(initial=page.initial(study)),
         "strength": strength,
         "asked": asked,
         "forecasts": found,
@@ -188,12 +205,12 @@ def _page(
         "people": counts.get((study.pk, study_counts.PEOPLE), Counters()),
         "simulated": counts.get((study.pk, study_counts.SIMULATED), Counters()),
         "minutes": _minutes(study),
-        **_tables(study, drawn),
+        **page.tables(study, drawn),
     }
-    return render(request, "annotation/plan.html", context, status=status)
+    return render(request, page.template, context, status=status)
 
 
-def _defaults(form: StrengthForm) -> dict[str, Any]:
+def _defaults(form: forms.Form) -> dict[str, Any]:
     return {name: field.initial for name, field in form.fields.items()}
 
 
@@ -220,3 +237,29 @@ def _tables(study: Study, drawn: planning.Plan) -> dict[str, Any]:
         "uneven": [seat.seat for seat in seats if seat.most - seat.fewest > 1],
         "n_simulated": study.design.get("n_simulated", 0),
     }
+
+
+class _Plan(NamedTuple):
+    """What the plan of a kind of study is made of."""
+
+    form: Any
+    initial: Callable[[Study], dict[str, Any]]
+    strength: Any
+    drawn: Callable[[Study], Any]
+    tables: Callable[[Study, Any], dict[str, Any]]
+    template: str
+
+
+PAGES: dict[str, _Plan] = {
+    Study.Kind.FORKS: _Plan(
+        StudyForm, initial_of, StrengthForm, planning.plan_of, _tables, "annotation/plan.html"
+    ),
+    Study.Kind.RUNS: _Plan(
+        run_plan_forms.RunStudyForm,
+        run_plan_forms.initial_of,
+        run_plan_forms.RunStrengthForm,
+        run_planning.plan_of_runs,
+        run_plans.tables,
+        "annotation/plan_runs.html",
+    ),
+}
