@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from annotation import auditing, pay
 from annotation.models import Assignment, CrowdIdentity, Item, ProblemReport, Seat, StepTime, Study
@@ -43,7 +44,7 @@ def items(seat: Seat) -> list[Assignment]:
         .defer("item__instruction", "item__altered", "item__expected", "item__feedback")
         .annotate(
             active_ms=Subquery(times.annotate(ms=Sum("active_ms")).values("ms")),
-            rated=F("slider__value"),
+            answered=Coalesce("slider__id", "review__id"),
         )
         .order_by("rank")
     )
@@ -51,7 +52,7 @@ def items(seat: Seat) -> list[Assignment]:
     for one in found:
         one.active = pay.in_words(one.active_ms)
         one.skipped = hasattr(one, "skip")
-        one.started = one.rated is not None
+        one.started = one.answered is not None
         one.can_reopen = (
             one.item.kind == Item.Kind.MAIN
             and bool(one.finished_at)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, Q, Sum
-from django.db.models.functions import Length
+from django.db.models import Count, Q, Sum, Value
+from django.db.models.functions import Least, Length
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation import practice
 from annotation.models import Assignment, Item, Message, Seat, Study
 from annotation.models.studies import AssignmentQuerySet
-from benchmark.models import Turn
+from benchmark.label_records import COMPONENTS
+from benchmark.models import Trajectory, TrajectoryStep, Turn
 
 BEFORE = ("consent", "instructions", "practice")
 AFTER = ("questionnaire",)
 # Silent reading of plain prose, with spaces; and the time that answering an item takes at least.
 CHARACTERS_PER_MINUTE = 1200
 ANSWERING_MINUTES = 1.0
+ANSWERING_RUN_MINUTES = 3.0
+# So much of a thought, an action or an observation is read word for word.
+READ_OF_A_PART = 1500
 FINISHED = Q(finished_at__isnull=False)
 # First attempts that were not taken away unfinished: what counts of a person's items.
 COUNTED = Q(attempt=1) & (Q(ended="") | FINISHED)
@@ -157,13 +161,30 @@ def may_return(seat: Seat) -> bool:
 def minutes(seat: Seat) -> int:
     """How long the items of `seat` take, practice included, to the next five minutes.
 
-    Reading time from the length of the texts, and a minute per item for the answers.
+    Reading time from the length of the texts, and a while per item for the answers: one minute, or
+    three for an agent run, whose places are marked and compared.
     """
+    runs = seat.study.kind == Study.Kind.RUNS
+    characters = _characters_of_runs(seat) if runs else _characters_said(seat)
+    answering = ANSWERING_RUN_MINUTES if runs else ANSWERING_MINUTES
+    needed = characters / CHARACTERS_PER_MINUTE + answering * seat.assignments.count()
+    return max(5, 5 * -int(-needed // 5))
+
+
+def _characters_said(seat: Seat) -> int:
     dialogues = seat.assignments.values("item__dialogue")
     shown = Turn.objects.filter(dialogue__in=dialogues).exclude(role=Turn.Role.SYSTEM)
-    characters = shown.aggregate(n=Sum(Length("text")))["n"] or 0
-    needed = characters / CHARACTERS_PER_MINUTE + ANSWERING_MINUTES * seat.assignments.count()
-    return max(5, 5 * -int(-needed // 5))
+    return shown.aggregate(n=Sum(Length("text")))["n"] or 0
+
+
+def _characters_of_runs(seat: Seat) -> int:
+    """What is read of the runs: a table of readings that a tool returned is looked over only."""
+    mine = {"pk__in": seat.assignments.values("item__trajectory")}
+    whole = Trajectory.objects.filter(**mine)
+    told = whole.aggregate(n=Sum(Length("task") + Length("response")))["n"] or 0
+    steps = TrajectoryStep.objects.filter(trajectory__in=whole.values("pk")).order_by()
+    parts = [Least(Length(name), Value(READ_OF_A_PART)) for name in COMPONENTS]
+    return told + (steps.aggregate(n=Sum(sum(parts[1:], parts[0])))["n"] or 0)
 
 
 def cards(user: Any) -> list[dict[str, Any]]:

@@ -101,7 +101,12 @@ def problems(request: HttpRequest, slug: str) -> HttpResponse:
     """What people reported, the open ones first."""
     study = get_object_or_404(Study, slug=slug)
     reports = ProblemReport.objects.filter(assignment__seat__study=study).select_related(
-        "assignment__seat", "assignment__item__dialogue__corpus", "turn", "resolved_by"
+        "assignment__seat",
+        "assignment__item__dialogue",
+        "assignment__item__trajectory",
+        "turn",
+        "step",
+        "resolved_by",
     )
     waiting = reports.filter(resolved_at=None).order_by("recorded_at", "pk")
     done = reports.exclude(resolved_at=None).order_by("-resolved_at", "-pk")[:PER_PAGE]

@@ -16,7 +16,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import commitments, crowd, notices, phases, practice, questionnaires, seating
 from annotation.models import Seat, Study
+from annotation.run_words import TYPE_HINTS, TYPE_WORDS
 from annotation.views.worked_examples import EXAMPLES, WORKFLOW
+from annotation.views.worked_runs import WORKED_RUNS
+from benchmark.label_records import TYPES
 from dialfork_site.roles import annotator_may_see
 
 View = Callable[..., HttpResponse]
@@ -186,9 +189,12 @@ def _page(
         context = {"by_team": seat.state == State.PAUSED and phases.paused_by_team(seat)}
     else:
         name, context = str(seat.phase), PAGES[Phase(seat.phase)](seat)
+        if (seat.study.kind, name) == (Study.Kind.RUNS, Phase.INSTRUCTIONS):
+            name = "instructions_runs"
     context |= {
         "seat": seat,
         "study": seat.study,
+        "of_runs": seat.study.kind == Study.Kind.RUNS,
         "form": form,
         "working": _working(seat),
         "notices": list(notices.unread(seat)),
@@ -219,7 +225,10 @@ def _consent_page(seat: Seat) -> dict[str, Any]:
 
 
 def _instructions_page(seat: Seat) -> dict[str, Any]:
-    return {"examples": EXAMPLES, "workflow": WORKFLOW}
+    if seat.study.kind == Study.Kind.FORKS:
+        return {"examples": EXAMPLES, "workflow": WORKFLOW}
+    types = [(TYPE_WORDS[name], TYPE_HINTS[name]) for name in TYPES]
+    return {"examples": WORKED_RUNS, "types": types, "compares": seat.study.judge_id is not None}
 
 
 def _practice_page(seat: Seat) -> dict[str, Any]:
