@@ -21,8 +21,9 @@ from annotation import drafts, judging, reaching, seating, step_times
 from annotation.models import Assignment, Draft
 from dialfork_site.roles import annotator_may_see
 
-# A draft holds two short fields.
+# A draft of a conversation holds two short fields; one of a run a text and places as well.
 LONGEST_BODY = 2048
+LONGEST_OF_RUN = 48 * 1024
 MOST_REVISIONS = 10**9
 DAY_MS = 24 * 3600 * 1000
 View = Callable[[HttpRequest, Assignment, judging.Step, judging.Answers], JsonResponse]
@@ -79,7 +80,7 @@ def draft(
     Answers `{"revision": n, "saved_at": ...}`. 409 "answered" when the step has its answer, 409
     "stale" with what is stored when another tab was faster, 400 for a field it does not have.
     """
-    body = _body(request)
+    body = _body(request, LONGEST_OF_RUN if judging.is_run(assignment) else LONGEST_BODY)
     values = body.get("values")
     if not isinstance(values, dict):
         raise Refused(400, "bad_request", _("values must be an object of fields."), field="values")
@@ -128,10 +129,10 @@ def _own(request: HttpRequest, token: str, step: str) -> tuple[Assignment, judgi
         raise Refused(404, "not_found", _("No such item.")) from error
 
 
-def _body(request: HttpRequest) -> dict[str, Any]:
-    text = request.read(LONGEST_BODY + 1)
-    if len(text) > LONGEST_BODY:
-        raise Refused(413, "too_long", _("Send at most %d bytes.") % LONGEST_BODY)
+def _body(request: HttpRequest, longest: int = LONGEST_BODY) -> dict[str, Any]:
+    text = request.read(longest + 1)
+    if len(text) > longest:
+        raise Refused(413, "too_long", _("Send at most %d bytes.") % longest)
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation import judging
+from annotation import judging, review_drafts
 from annotation.models import Assignment, Draft, InstructionConfirmation, PrefixJudgement
 from benchmark.models import Turn
 
@@ -17,6 +17,9 @@ FIELDS: Mapping[judging.Step, tuple[str, ...]] = {
     "rate": ("rating",),
     "instruction": ("appears", "onset"),
     "prefix": ("prefix",),
+    "review": review_drafts.REVIEW_FIELDS,
+    "compare": review_drafts.COMPARE_FIELDS,
+    "revise": review_drafts.REVIEW_FIELDS,
 }
 CHOICES = {
     "appears": InstructionConfirmation.Answer.values,
@@ -65,14 +68,14 @@ def drop(assignment: Assignment, step: judging.Step) -> None:
     Draft.objects.filter(assignment=assignment, step=step).delete()
 
 
-def clean(
-    assignment: Assignment, step: judging.Step, values: Mapping[str, Any]
-) -> dict[str, int | str]:
+def clean(assignment: Assignment, step: judging.Step, values: Mapping[str, Any]) -> dict[str, Any]:
     """`values` as they are stored; empty ones are left out.
 
     Raises AnswerRefused for a field that the step's form does not have, or a value it would refuse.
     """
-    kept: dict[str, int | str] = {}
+    if assignment.item.trajectory_id is not None:
+        return review_drafts.clean(assignment.item.trajectory_id, step, values)
+    kept: dict[str, Any] = {}
     for name, value in values.items():
         if name not in FIELDS[step]:
             allowed = ", ".join(FIELDS[step])

@@ -94,3 +94,13 @@ class ProblemForm(forms.Form):
             "max_value": _("Give the number of a turn, or leave it empty."),
         },
     )
+    step = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10**6,
+        error_messages={
+            "invalid": _("Give the number of a step, or leave it empty."),
+            "min_value": _("Give the number of a step, or leave it empty."),
+            "max_value": _("Give the number of a step, or leave it empty."),
+        },
+    )

@@ -8,7 +8,7 @@ is flat: `places` lists what is marked, and "kind-3.thought", "cause-3.thought" 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q
@@ -31,6 +31,7 @@ from benchmark.models import Trajectory
 FINAL = "final"
 MOST_PLACES = 60
 SHORTEST, LONGEST = 10, 4000
+YES, NO = ("yes", True), ("no", False)
 DETAILS = ("kind", "cause", "evidence")
 DETAIL = re.compile(rf"({'|'.join(DETAILS)})-(.+)")
 _AT = re.compile(rf"([1-9]\d{{0,5}})\.({'|'.join(COMPONENTS)})")
@@ -76,20 +77,13 @@ def checked(run: Trajectory, values: Mapping[str, Any]) -> Content:
 
     Raises AnswerRefused, naming the field, for whatever a review must have and has not.
     """
-    present = {True: True, False: False, "yes": True, "no": False}.get(values.get("present", ""))
-    if present is None:
-        raise AnswerRefused("present", _("Say whether the run makes something up: yes or no."))
-    rationale = _rationale(values.get("rationale") or "", present)
-    if not present:
+    for refused in missing(values):
+        raise refused
+    rationale = _rationale(values.get("rationale") or "")
+    if values["present"] in NO:
         return {"present": False, "types": (), "flags": (), "places": (), "rationale": rationale}
     types = _names("types", values.get("types"), TYPES)
-    if not types:
-        raise AnswerRefused("types", _("Choose at least one type."))
     flags = _names("flags", values.get("flags"), FLAGS) if SCOPE in types else ()
-    if SCOPE in types and not flags:
-        raise AnswerRefused(
-            "flags", _("Say what leaves the scope: the agent's job or the question.")
-        )
     places = _places(run, values.get("places") or (), types)
     return {
         "present": True,
@@ -98,6 +92,23 @@ def checked(run: Trajectory, values: Mapping[str, Any]) -> Content:
         "places": places,
         "rationale": rationale,
     }
+
+
+def missing(values: Mapping[str, Any]) -> Iterator[AnswerRefused]:
+    """What a review must have and `values` have not, in the order of the form."""
+    present = values.get("present")
+    if present not in (*YES, *NO):
+        yield AnswerRefused("present", _("Say whether the run makes something up: yes or no."))
+    if present not in YES:
+        return
+    if not values.get("types"):
+        yield AnswerRefused("types", _("Choose at least one type."))
+    if SCOPE in (values.get("types") or ()) and not values.get("flags"):
+        yield AnswerRefused("flags", _("Say how it leaves its scope: one of the two, or both."))
+    if not values.get("places"):
+        yield AnswerRefused("places", _("Mark at least one place where it happens."))
+    if len(str(values.get("rationale") or "").strip()) < SHORTEST:
+        yield AnswerRefused("rationale", _("Say why, in %d characters or more.") % SHORTEST)
 
 
 def flat(content: Mapping[str, Any]) -> Content:
@@ -134,14 +145,12 @@ def places_of(values: Mapping[str, Any]) -> list[Content]:
     ]
 
 
-def _rationale(text: object, present: bool) -> str:
+def _rationale(text: object) -> str:
     words = str(text).replace("\r\n", "\n").strip()
     if "\x00" in words:
         raise AnswerRefused("rationale", _("The reason holds a character that is no text."))
     if len(words) > LONGEST:
         raise AnswerRefused("rationale", _("Keep the reason under %d characters.") % LONGEST)
-    if present and len(words) < SHORTEST:
-        raise AnswerRefused("rationale", _("Say why, in %d characters or more.") % SHORTEST)
     return words
 
 
@@ -158,8 +167,6 @@ def _places(
     run: Trajectory, given: Sequence[Mapping[str, Any]], types: Sequence[str]
 ) -> tuple[PlaceRecord, ...]:
     known = there(run)
-    if not given and known:
-        raise AnswerRefused("places", _("Mark at least one place where it happens."))
     if len(given) > MOST_PLACES:
         raise AnswerRefused("places", _("Mark at most %d places.") % MOST_PLACES)
     found: dict[tuple[str, str], PlaceRecord] = {}

@@ -102,6 +102,7 @@ ENTRY_NAMES = {
     "admin.py",
     "apps.py",
     "forms.py",
+    "review_forms.py",
     "serializers.py",
     "__init__.py",
 }

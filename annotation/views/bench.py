@@ -12,6 +12,7 @@ from django.urls import reverse
 from annotation import drafts, judging, notices, phases, practice, procedures, reaching
 from annotation.models import Assignment, Item, Skip
 from annotation.titles import behaviour_of, in_words
+from annotation.views import run_bench
 from benchmark.models import Turn, Workflow
 
 # A system turn can hold the very instruction that is asked about; it is no part of the talk.
@@ -32,12 +33,14 @@ def page(
     if draft and not form.is_bound:
         form.initial = draft.values
     context = {
-        **frame(assignment),
+        **(frame(assignment) if not judging.is_run(assignment) else common(assignment)),
         "step": step,
         "form": form,
         "revision": draft.revision if draft else 0,
         "saved_at": draft.saved_at.isoformat() if draft else "",
     }
+    if judging.is_run(assignment):
+        context |= run_bench.shown(assignment, step, given, form)
     if step in ("instruction", "prefix") and given.slider:
         context["rating"] = given.slider.value
         context["instruction"] = judging.reveal(assignment)
@@ -52,12 +55,15 @@ def given_page(request: HttpRequest, assignment: Assignment) -> HttpResponse:
     """What has been answered so far, to read only; of a practice item also what fits, and why."""
     given = judging.answers(assignment)
     step = judging.open_step(assignment, given)
+    ways = {"onwards": _onwards_url(assignment, step), "finished": step is None}
+    if judging.is_run(assignment):
+        context = {**common(assignment), **run_bench.given(assignment, given), **ways}
+        return render(request, "annotation/given_run.html", context)
     context = {
         **frame(assignment),
+        **ways,
         "rating": reaching.in_words("rate", given) if given.slider else None,
         "skip": Skip.objects.filter(assignment=assignment).first(),
-        "onwards": _onwards_url(assignment, step),
-        "finished": step is None,
     }
     if given.confirmation:
         context["instruction"] = behaviour_of(assignment.item.instruction)
@@ -73,13 +79,20 @@ def given_page(request: HttpRequest, assignment: Assignment) -> HttpResponse:
 
 
 def frame(assignment: Assignment) -> dict[str, Any]:
-    """What every page of an item shows, whatever the item and the step."""
+    """What every page of a conversation shows, whatever the item and the step."""
+    return {
+        **common(assignment),
+        "turns": turns_of(assignment),
+        "procedure": procedure_of(assignment.item.dialogue.workflow),
+    }
+
+
+def common(assignment: Assignment) -> dict[str, Any]:
+    """What every page of an item shows, be it a conversation or a run."""
     return {
         "token": assignment.token,
         "again": assignment.post_reveal,
         "practising": assignment.item.kind == Item.Kind.PRACTICE,
-        "turns": turns_of(assignment),
-        "procedure": procedure_of(assignment.item.dialogue.workflow),
         "notices": list(notices.unread(assignment.seat)),
         **phases.progress(assignment),
     }

@@ -10,13 +10,15 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import drafts, judging, phases, problems, reaching, seating, step_times
+from annotation import drafts, judging, phases, problems, reaching, reviewing, seating, step_times
 from annotation.forms import ConfirmationForm, PrefixForm, ProblemForm, RatingForm, SkipForm
-from annotation.models import Assignment, Item
+from annotation.models import Assignment, Item, Study
+from annotation.review_forms import ComparisonForm, ReviewForm
 from annotation.views import bench
 from dialfork_site.roles import annotator_may_see
 
@@ -88,6 +90,40 @@ def prefix(request: HttpRequest, assignment: Assignment) -> HttpResponse:
 
 
 @item_page
+def review(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    """Step 1 of a run, blind."""
+
+    def store(data: dict[str, Any]) -> None:
+        reviewing.record_review(assignment, data)
+
+    return _keep(request, assignment, "review") or _step(
+        request, assignment, "review", ReviewForm, store
+    )
+
+
+@item_page
+def compare(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    """Step 2 of a run: the judge's answer beside one's own."""
+
+    def store(data: dict[str, Any]) -> None:
+        reviewing.record_comparison(assignment, data)
+
+    return _step(request, assignment, "compare", ComparisonForm, store)
+
+
+@item_page
+def revise(request: HttpRequest, assignment: Assignment) -> HttpResponse:
+    """Step 3 of a run, after a changed mind."""
+
+    def store(data: dict[str, Any]) -> None:
+        reviewing.record_revision(assignment, data)
+
+    return _keep(request, assignment, "revise") or _step(
+        request, assignment, "revise", ReviewForm, store
+    )
+
+
+@item_page
 def skip(request: HttpRequest, assignment: Assignment) -> HttpResponse:
     """Put an item aside, with a reason."""
     step = judging.open_step(assignment)
@@ -119,15 +155,20 @@ def problem(request: HttpRequest, assignment: Assignment) -> HttpResponse:
         except problems.TooManyReports as refused:
             form.add_error(None, str(refused))
             status = 429
-    context = {"assignment": assignment, "token": assignment.token, "form": form}
+    run = judging.is_run(assignment)
+    context = {"assignment": assignment, "token": assignment.token, "form": form, "of_run": run}
     return render(request, "annotation/problem.html", context, status=status)
 
 
 @annotator_may_see
 @require_safe
 def guidelines(request: HttpRequest) -> HttpResponse:
-    """What each step asks."""
-    return render(request, "annotation/guidelines.html")
+    """What each step asks, of conversations or of runs: as asked for, or as one's studies are."""
+    about = request.GET.get("about")
+    if about not in Study.Kind.values:
+        kinds = Study.objects.filter(seats__user=request.user.pk).values_list("kind", flat=True)
+        about = "runs" if set(kinds) == {Study.Kind.RUNS} else "forks"
+    return render(request, "annotation/guidelines.html", {"about": about})
 
 
 def _step(
@@ -153,6 +194,21 @@ def _step(
     judging.open_item(assignment)
     step_times.opened(assignment, step)
     return bench.page(request, assignment, step, given, form_class())
+
+
+def _keep(request: HttpRequest, assignment: Assignment, step: judging.Step) -> HttpResponse | None:
+    """Without script: keep what is entered as a draft, and show the page with it."""
+    if request.method != "POST" or "keep" not in request.POST:
+        return None
+    reaching.require_waiting(assignment, step, judging.answers(assignment))
+    held = drafts.current(assignment, step)
+    try:
+        drafts.save(assignment, step, ReviewForm(request.POST).flat, held.revision if held else 0)
+    except judging.AnswerRefused as refused:
+        form = ReviewForm(request.POST)
+        form.add_error(None, str(refused))
+        return bench.page(request, assignment, step, judging.answers(assignment), form, status=400)
+    return redirect(f"{reverse(f'annotation:{step}', args=[assignment.token])}#places-h")
 
 
 def _answered(assignment: Assignment, step: judging.Step) -> HttpResponse:

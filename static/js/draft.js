@@ -10,7 +10,8 @@
   const name = `${prefix}${document.body.dataset.item}:${form.dataset.draft}`;
   const maxAge = 14 * 24 * 3600 * 1000;
   const [pause, longest, soon, seldom] = [500, 1500, 5000, 60000];
-  const fields = [...form.elements].filter((e) => e.name && e.type !== "hidden");
+  // Asked anew each time: rows of fields come and go.
+  const fields = () => [...form.elements].filter((e) => e.name && !["hidden", "submit"].includes(e.type));
   const button = form.querySelector("button.primary");
   const troubles = document.querySelector(".troubles");
   let revision = Number(form.dataset.revision);
@@ -45,33 +46,39 @@
   // ---- the form ----
   function read() {
     const values = {};
-    for (const field of fields) {
-      if (field.type === "radio" ? field.checked : field.value !== "") values[field.name] = field.value;
+    for (const field of fields()) {
+      if (field.type === "checkbox") {
+        if (field.checked) (values[field.name] ||= []).push(field.value);
+      } else if (field.type === "radio" ? field.checked : field.value !== "") values[field.name] = field.value;
     }
     return values;
   }
 
   function fill(values) {
     filling = true;
-    for (const field of fields) {
-      const value = values[field.name] === undefined ? "" : String(values[field.name]);
-      const before = field.type === "radio" ? field.checked : field.value;
-      if (field.type === "radio") field.checked = field.value === value;
-      else field.value = value;
-      if (before !== (field.type === "radio" ? field.checked : field.value)) {
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-        field.dispatchEvent(new Event("change", { bubbles: true }));
-      }
-    }
+    const first = fields();
+    for (const field of first) set(field, values[field.name]);
+    // A tick can bring fields of its own.
+    for (const field of fields()) if (!first.includes(field)) set(field, values[field.name]);
     filling = false;
   }
 
+  function set(field, value = "") {
+    const chosen = ["radio", "checkbox"].includes(field.type);
+    const before = chosen ? field.checked : field.value;
+    if (chosen) field.checked = [value].flat().map(String).includes(field.value);
+    else field.value = String(value);
+    if (before === (chosen ? field.checked : field.value)) return;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
   const text = (values) =>
-    JSON.stringify(Object.keys(values).sort().map((key) => [key, String(values[key])]));
+    JSON.stringify(Object.keys(values).sort().map((key) => [key, [values[key]].flat().map(String)]));
   const same = (one, other) => text(one) === text(other);
 
   function wellFormed() {
-    return fields.every(({ validity: v }) => !v.badInput && !v.rangeUnderflow && !v.rangeOverflow && !v.stepMismatch);
+    return fields().every(({ validity: v }) => !v.badInput && !v.rangeUnderflow && !v.rangeOverflow && !v.stepMismatch);
   }
 
   // ---- this device ----

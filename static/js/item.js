@@ -9,7 +9,7 @@
   let at = -1;
 
   const typing = (target) =>
-    target.closest?.("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea");
+    target.closest?.("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select");
 
   // From where the focus is; from where it was last when it has gone elsewhere.
   function step(by) {
@@ -18,7 +18,7 @@
     if (now >= 0) at = now;
     at = Math.min(turns.length - 1, Math.max(0, at < 0 ? 0 : at + by));
     const turn = turns[at];
-    const pick = turn.querySelector("input");
+    const pick = turn.querySelector("input[type=radio]");
     (pick && pick.offsetParent ? pick : turn).focus({ preventScroll: true });
     turn.scrollIntoView({ block: "nearest" });
   }
@@ -61,16 +61,14 @@
       event.preventDefault();
       return step(key === "ArrowDown" ? 1 : -1);
     }
-    if (/^[0-9]$/.test(key)) {
-      const number = document.querySelector(".blind-range [type=number]");
-      if (number) {
-        number.focus();
-        number.select(); // the digit then lands in the box
-      }
+    const number = document.querySelector(".blind-range [type=number]");
+    if (number && /^[0-9]$/.test(key)) {
+      number.focus();
+      number.select(); // the digit then lands in the box
       return;
     }
     const control = document.querySelector(`[data-key="${CSS.escape(key.toLowerCase())}"]`);
-    if (control) {
+    if (control && (control.matches("a, button") || control.offsetParent)) {
       event.preventDefault();
       const dialog = document.getElementById(control.dataset.dialog);
       if (dialog) dialog.back = document.activeElement;

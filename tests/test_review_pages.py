@@ -1,0 +1,314 @@
+"""Pages of an agent run: each step, what is refused, what is shown again, and what it costs."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from annotation import reviewing
+from annotation.models import Draft, JudgeComparison, ProblemReport, Review, RevisedReview, StepTime
+from tests.run_rows import NO, first_item, make_run_study, yes
+
+FORM = {
+    "present": "yes",
+    "types": ["factual", "referential"],
+    "places": ["2.thought", "final"],
+    "kind-2.thought": ["referential"],
+    "cause-2.thought": "root",
+    "evidence-2.thought": "1",
+    "cause-final": "propagated",
+    "rationale": "No repair in March is in the data.",
+}
+DISAGREE = {"agreement": "disagree", "on": ["type", "step"], "note": "", "changed": "yes"}
+
+
+@pytest.fixture
+def item(annotator):
+    return first_item(make_run_study(user=annotator))
+
+
+def at(assignment, step: str) -> str:
+    return reverse(f"annotation:{step}", args=[assignment.token])
+
+
+def test_an_item_leads_from_review_to_the_next_item(visitor, item):
+    assert visitor.get(at(item, "item")).url == at(item, "review")
+    page = visitor.get(at(item, "review"))
+    assert page.status_code == 200
+    text = page.content.decode()
+    for words in (
+        "Why does chiller 1 lose power?",
+        "It should name the condenser.",
+        "history(P-9)",
+    ):
+        assert words in text
+    assert "Reads sensors only." in text
+    assert visitor.post(at(item, "review"), FORM).url == at(item, "compare")
+    assert (
+        "The umpire finds a missing inspection."
+        in visitor.get(at(item, "compare")).content.decode()
+    )
+    assert visitor.post(at(item, "compare"), DISAGREE).url == at(item, "revise")
+    revise = visitor.get(at(item, "revise")).content.decode()
+    assert 'value="2.thought" data-part="t" data-where="Step 2, thought" checked' in revise
+    assert "No repair in March is in the data." in revise
+    following = first_item(item.seat.study, rank=2)
+    assert visitor.post(at(item, "revise"), {"present": "no"}).url == at(following, "item")
+    assert RevisedReview.objects.get().labels.present is False
+    assert Review.objects.get().labels.present
+    assert StepTime.objects.exclude(submitted_at=None).count() == 3
+
+
+def test_the_form_and_the_service_store_the_same(visitor, item):
+    visitor.post(at(item, "review"), FORM)
+    assert reviewing.record_review(item, yes()) == Review.objects.get()
+
+
+def test_everything_that_is_missing_is_said_at_once_and_what_was_entered_stays(visitor, item):
+    answer = visitor.post(
+        at(item, "review"), {"present": "yes", "types": ["scope"], "rationale": "short"}
+    )
+    assert answer.status_code == 400
+    text = answer.content.decode()
+    for field in ("flags", "places", "rationale"):
+        assert f'id="err-{field}"' in text
+    assert 'value="scope" data-key="5" checked' in text
+    assert ">short</textarea>" in text
+    assert not Review.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ({}, "present"),
+        (FORM | {"types": ["comic"]}, "types"),
+        (FORM | {"places": ["9.thought"]}, "places"),
+        (FORM | {"evidence-2.thought": "2"}, "places"),
+        (FORM | {"rationale": "w" * 4001}, "rationale"),
+    ],
+)
+def test_what_is_wrong_is_named_beside_the_form(visitor, item, data, field):
+    answer = visitor.post(at(item, "review"), data)
+    assert answer.status_code == 400
+    assert f'id="err-{field}"' in answer.content.decode()
+
+
+def test_without_script_marks_are_kept_and_get_rows_of_their_own(visitor, item):
+    sent = {"present": "yes", "places": ["2.thought"], "keep": "1"}
+    answer = visitor.post(at(item, "review"), sent)
+    assert answer.url == at(item, "review") + "#places-h"
+    assert Draft.objects.get().values == {"present": "yes", "places": ["2.thought"]}
+    page = visitor.get(at(item, "review")).content.decode()
+    assert 'name="evidence-2.thought" min="1" max="1"' in page
+    again = visitor.post(at(item, "review"), sent | {"cause-2.thought": "root"})
+    assert again.status_code == 302
+    assert Draft.objects.get().values["cause-2.thought"] == "root"
+    bad = visitor.post(at(item, "review"), sent | {"places": ["7.thought"]})
+    assert bad.status_code == 400
+    assert "There is no step 7 in this run." in bad.content.decode()
+    assert not Review.objects.exists()
+
+
+def test_a_step_before_its_time_is_not_there(visitor, item):
+    for step in ("compare", "revise", "rate", "instruction", "prefix"):
+        assert visitor.get(at(item, step)).status_code == 404, step
+        assert visitor.post(at(item, step), DISAGREE).status_code == 404, step
+    visitor.post(at(item, "review"), FORM)
+    assert visitor.get(at(item, "revise")).status_code == 404
+    visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
+    assert visitor.get(at(item, "revise")).status_code == 404
+    assert visitor.post(at(item, "revise"), {"present": "no"}).status_code == 404
+
+
+def test_a_comparison_says_what_it_lacks(visitor, item):
+    visitor.post(at(item, "review"), FORM)
+    answer = visitor.post(at(item, "compare"), {"agreement": "partly", "changed": "no"})
+    assert answer.status_code == 400
+    assert "Say what the two answers differ on." in answer.content.decode()
+    assert not JudgeComparison.objects.exists()
+
+
+def test_another_answer_gets_409_and_the_first_is_told(visitor, item):
+    visitor.post(at(item, "review"), FORM)
+    answer = visitor.post(at(item, "review"), {"present": "no"})
+    assert answer.status_code == 409
+    assert "yes: factual, referential" in answer.content.decode()
+    assert visitor.post(at(item, "review"), FORM).status_code == 302
+
+
+def test_a_finished_run_is_shown_with_its_answers_and_those_of_the_judge(visitor, item):
+    visitor.post(at(item, "review"), FORM)
+    own = visitor.get(at(item, "review")).content.decode()
+    assert "umpire" not in own
+    visitor.post(at(item, "compare"), DISAGREE)
+    visitor.post(at(item, "revise"), {"present": "no", "rationale": "I was wrong."})
+    page = visitor.get(at(item, "item"))
+    text = page.content.decode()
+    assert page.status_code == 200
+    for words in ("No repair in March", "The umpire finds", "Disagree", "I was wrong.", "Step 3"):
+        assert words in text
+
+
+def test_a_run_without_a_judge_ends_with_the_review(visitor, annotator):
+    item = first_item(make_run_study(user=annotator, judged=False, n_items=1))
+    answer = visitor.post(at(item, "review"), {"present": "no"})
+    assert answer.url == reverse("annotation:seat", args=[item.seat.pseudonym])
+    assert visitor.get(at(item, "compare")).status_code == 404
+    assert visitor.get(at(item, "item")).status_code == 200
+
+
+def test_a_run_can_be_skipped_and_reported(visitor, item):
+    answer = visitor.post(at(item, "problem"), {"text": "It breaks off.", "step": "3"})
+    assert answer.url == at(item, "item")
+    assert ProblemReport.objects.get().step.position == 3
+    bad = visitor.post(at(item, "problem"), {"text": "It breaks off.", "step": "4"})
+    assert bad.status_code == 400
+    assert "There is no step 4 in this run." in bad.content.decode()
+    assert visitor.get(at(item, "skip")).status_code == 200
+    visitor.post(at(item, "skip"), {"reason": "other", "note": ""})
+    page = visitor.get(at(item, "item")).content.decode()
+    assert "Skipped" in page
+    assert "umpire" not in page
+
+
+def test_a_closed_study_takes_no_review(visitor, item):
+    study = item.seat.study
+    study.state = "paused"
+    study.save()
+    for answer in (visitor.get(at(item, "review")), visitor.post(at(item, "review"), FORM)):
+        assert answer.status_code == 409
+        assert "The study is paused" in answer.content.decode()
+    assert not Review.objects.exists()
+
+
+def test_somebody_elses_run_is_not_there(client, other_annotator, researcher, item):
+    for user in (other_annotator, researcher):
+        client.force_login(user)
+        for step in ("item", "review", "compare", "revise", "skip", "problem"):
+            assert client.get(at(item, step)).status_code == 404
+            assert client.post(at(item, step), FORM).status_code == 404
+
+
+def test_guidelines_speak_of_what_one_judges(visitor, item):
+    text = visitor.get(reverse("annotation:guidelines")).content.decode()
+    assert "The five types" in text
+    other = visitor.get(reverse("annotation:guidelines") + "?about=forks").content.decode()
+    assert "The five types" not in other
+    assert "How closely did the assistant follow" in other
+
+
+def test_a_long_part_is_folded_and_nothing_of_it_is_lost(visitor, item):
+    words = " ".join(f"word{number}" for number in range(900))
+    step = item.item.trajectory.steps.get(position=1)
+    step.observation = words
+    step.save()
+    text = visitor.get(at(item, "review")).content.decode()
+    assert "more characters" in text
+    assert text.count("word0 ") == 1
+    assert "word899" in text
+
+
+def test_text_of_a_run_is_shown_and_never_run(visitor, item):
+    step = item.item.trajectory.steps.get(position=1)
+    step.thought = "<script>alert(1)</script>"
+    step.agent = "<b>Sensors</b>"
+    step.save()
+    text = visitor.get(at(item, "review")).content.decode()
+    assert "<script>alert(1)" not in text
+    assert "<b>Sensors</b>" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+@pytest.mark.parametrize("n_more", [0, 40])
+def test_a_page_costs_the_same_whatever_the_length(
+    visitor, item, n_more, django_assert_max_num_queries
+):
+    run = item.item.trajectory
+    for position in range(4, 4 + n_more):
+        run.steps.create(position=position, number=position, thought="More.", action="look()")
+    visitor.get(at(item, "review"))
+    with django_assert_max_num_queries(12):
+        visitor.get(at(item, "review"))
+    visitor.post(at(item, "review"), FORM)
+    visitor.get(at(item, "compare"))
+    with django_assert_max_num_queries(24):
+        visitor.get(at(item, "compare"))
+    visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
+    with django_assert_max_num_queries(22):
+        visitor.get(at(item, "item"))
+
+
+# ---- drafts ----
+def put(visitor, item, step: str, values, revision: int = 0):
+    url = reverse("annotation:draft", args=[item.token, step])
+    body = {"values": values, "revision": revision, "active_ms": 0}
+    return visitor.put(url, body, content_type="application/json")
+
+
+def test_a_draft_of_a_review_comes_back_as_it_was_left(visitor, item):
+    half = {"present": "yes", "types": ["scope"], "places": ["2.thought"], "rationale": "Because"}
+    half |= {"kind-2.thought": ["scope"], "evidence-2.thought": "1"}
+    assert put(visitor, item, "review", half).status_code == 200
+    page = visitor.get(at(item, "review")).content.decode()
+    assert ">Because</textarea>" in page
+    assert 'value="scope" data-key="5" checked' in page
+    assert 'data-place="2.thought"' in page
+    assert 'value="2.thought" data-part="t" data-where="Step 2, thought" checked' in page
+    assert not Review.objects.exists()
+    stale = put(visitor, item, "review", {"present": "no"}, 0)
+    assert stale.status_code == 409
+    assert stale.json()["values"] == half
+    visitor.post(at(item, "review"), FORM)
+    assert put(visitor, item, "review", half).json()["reason"] == "answered"
+    assert put(visitor, item, "compare", {"agreement": "partly", "on": ["type"]}).status_code == 200
+    assert (
+        'value="partly" data-key="p" checked' in visitor.get(at(item, "compare")).content.decode()
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"rating": 4},
+        {"present": "maybe"},
+        {"present": ["yes"]},
+        {"types": "factual"},
+        {"types": ["comic"]},
+        {"types": [["factual"]]},
+        {"places": ["x"]},
+        {"places": [7]},
+        {"places": ["8.thought"]},
+        {"places": ["2.thought"] * 61},
+        {"kind-2.mood": ["factual"]},
+        {"evidence-2.thought": "one"},
+        {"evidence-2.thought": True},
+        {"cause-2.thought": {}},
+        {"rationale": "w" * 8001},
+        {"rationale": ["why"]},
+        {"rationale": "\x00"},
+    ],
+)
+def test_a_draft_that_the_form_would_refuse_is_refused(visitor, item, values):
+    answer = put(visitor, item, "review", values)
+    assert answer.status_code == 400, answer.content
+    assert answer.json()["field"]
+    assert not Draft.objects.exists()
+
+
+def test_a_draft_has_bounds_and_a_step_of_its_own(visitor, item):
+    assert put(visitor, item, "review", {"rationale": "w" * 60_000}).status_code == 413
+    assert put(visitor, item, "rate", {"rating": 4}).status_code == 404
+    assert put(visitor, item, "compare", {"agreement": "agree"}).status_code == 404
+    long = {"rationale": "\u4e2d" * 8000}
+    assert put(visitor, item, "review", long).status_code == 200
+
+
+def test_saving_a_draft_takes_few_queries(visitor, item, django_assert_max_num_queries):
+    put(visitor, item, "review", {"present": "yes"})
+    with django_assert_max_num_queries(7):
+        put(visitor, item, "review", {"present": "yes", "places": ["2.thought"]}, 1)
+
+
+def test_no_needs_no_more_than_no(visitor, item):
+    visitor.post(at(item, "review"), NO)
+    assert Review.objects.get().labels.present is False
