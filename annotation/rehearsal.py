@@ -23,6 +23,7 @@ from annotation.models import (
     SliderRating,
     Study,
 )
+from annotation.run_rehearsal import answer_runs
 from benchmark.models import Fork, Turn
 
 BATCH = 500
@@ -38,10 +39,15 @@ def simulate_study(
 
     Seats of people, taken or free, are never touched. Finished items stay as they are, so a second
     call does nothing; one that was interrupted goes on. Practice and attention items are answered
-    as they ask, and the seats are finished. `seed` is the study's unless given.
+    as they ask, and the seats are finished. `seed` is the study's unless given. `strength` is of
+    judges of conversations; who reviews agent runs has a skill of their own.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     seats = study.seats.filter(simulated=True)
+    if study.kind == Study.Kind.RUNS:
+        answered = answer_runs(study, seed=study.seed if seed is None else seed)
+        _finish(seats)
+        return answered
     assignments = (
         Assignment.objects.filter(seat__in=seats, ended="")
         .select_related("seat", "item__dialogue", GIVEN)

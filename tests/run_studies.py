@@ -87,9 +87,11 @@ def let_judge_answer(corpus: Corpus, name: str = JUDGE_NAME, *, unreadable: int 
     return judge
 
 
-def make_run_study(slug: str = "spring", *, judged: bool = True, **settings) -> Study:
+def make_run_study(
+    slug: str = "spring", *, judged: bool = True, judge_name: str = JUDGE_NAME, **settings
+) -> Study:
     """Three models on four questions, judged by two of four seats each, with a judge's answers."""
     corpus = make_runs(f"{slug}-runs")
-    judge = let_judge_answer(corpus) if judged else None
+    judge = let_judge_answer(corpus, judge_name) if judged else None
     defaults = {"slug": slug, "title": "Spring round", "seed": 7, "n_seats": 4, "judge": judge}
     return create_run_study(corpora=[corpus], **defaults | settings)

@@ -41,6 +41,7 @@ SERVICES = {
     "annotation/study_checks.py",
     "annotation/run_drawing.py",
     "annotation/run_studies.py",
+    "annotation/run_rehearsal.py",
     "annotation/run_planning.py",
     "annotation/study_counts.py",
     "annotation/adjudicating.py",
