@@ -256,8 +256,8 @@ class OnsetAnswer(models.Model):
 class TrajectoryScore(models.Model):
     """What a detector says of one agent run: a value, or null with the reason.
 
-    `steps` holds [position, value] of every step it measures, `detail` the fold whose training
-    never saw the question of the run, and what else there is to know.
+    `steps` holds [position, value] of every step it measures, `detail` what was chosen in the
+    training, which never saw the question of the run.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectory_scores")
