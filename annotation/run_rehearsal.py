@@ -42,9 +42,11 @@ def answer_runs(study: Study, *, seed: int, skill: Skill | None = None) -> int:
     said = [
         (a, _reviewer(a.seat, seed, skill).answer(cases[a.item.trajectory_id])) for a in waiting
     ]
-    _store([(a, answers) for a, answers in said if not hasattr(a, "review")])
+    # Asked before any row is made: afterwards all of them have a review.
+    begun = {a.pk for a in waiting if hasattr(a, "review")}
+    _store([(a, answers) for a, answers in said if a.pk not in begun])
     for assignment, answers in said:
-        if hasattr(assignment, "review"):
+        if assignment.pk in begun:
             _go_on(assignment, answers)
     return len(waiting)
 

@@ -184,7 +184,7 @@ def test_a_rehearsal_takes_as_many_queries_for_many_seats_as_for_few(django_asse
     few = make_run_study("few", n_seats=2, n_simulated=2, per_item=1)
     many = make_run_study("many", judge_name="judge-b", n_seats=4, n_simulated=4, per_item=2)
     for study in (few, many):
-        with django_assert_num_queries(40):
+        with django_assert_num_queries(28):
             simulate_study(study)
 
 
