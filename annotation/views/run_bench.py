@@ -34,8 +34,9 @@ from benchmark.label_records import (
 from benchmark.labelling import records_of
 from benchmark.models import LabelSet, Trajectory
 
-# A part that is longer is folded after so many characters.
+# A part that is longer is folded: after so many characters or lines.
 FOLDED, SHOWN = 1800, 1200
+FOLDED_LINES, SHOWN_LINES = 36, 24
 CODE = (ACTION, OBSERVATION)
 KEYS = {THOUGHT: "t", ACTION: "a", OBSERVATION: "o", RESPONSE: "r"}
 Marks = Mapping[str, Collection[str]]
@@ -55,27 +56,28 @@ def shown(
     if step == "revise":
         if not form.is_bound and not form.initial:
             form.initial = flat(_content(own))
-        return {"run": run_of(run), "judge": answer_of(judge), **_asked(form, run)}
-    marks = {"own": _places(own), "judge": _places(judge)}
-    return {"run": run_of(run, marks), "own": answer_of(own), "judge": answer_of(judge)}
+        return {"run": run_of(run), "judge": answer_of(judge, run), **_asked(form, run)}
+    marks = {"own": _places(own, run), "judge": _places(judge, run)}
+    return {"run": run_of(run, marks), "own": answer_of(own, run), "judge": answer_of(judge, run)}
 
 
 def given(assignment: Assignment, said: judging.Answers) -> dict[str, Any]:
     """What a person answered to a run; the judge's answer only once they have compared."""
+    run = assignment.item.trajectory
     found: dict[str, Any] = {"skip": said.skip}
     marks: dict[str, Collection[str]] = {}
     if said.review:
         record = _record(said.review.labels)
-        marks["own"] = _places(record)
-        found["own"] = answer_of(record)
+        marks["own"] = _places(record, run)
+        found["own"] = answer_of(record, run)
     if said.comparison:
         judge = reviewing.judge_record(assignment)
-        marks["judge"] = _places(judge)
-        found |= {"judge": answer_of(judge), "comparison": said.comparison}
+        marks["judge"] = _places(judge, run)
+        found |= {"judge": answer_of(judge, run), "comparison": said.comparison}
         found["differs_on"] = differs_on(said.comparison)
     if said.revision:
-        found["revised"] = answer_of(_record(said.revision.labels))
-    return found | {"run": run_of(assignment.item.trajectory, marks)}
+        found["revised"] = answer_of(_record(said.revision.labels), run)
+    return found | {"run": run_of(run, marks)}
 
 
 def run_of(run: Trajectory, marks: Marks | None = None) -> dict[str, Any]:
@@ -108,7 +110,7 @@ def run_of(run: Trajectory, marks: Marks | None = None) -> dict[str, Any]:
     }
 
 
-def answer_of(record: LabelRecord) -> dict[str, Any]:
+def answer_of(record: LabelRecord, run: Trajectory) -> dict[str, Any]:
     """A label in words, for a page: presence, types with flags, places with links, and why."""
     return {
         "present": record.present,
@@ -116,7 +118,7 @@ def answer_of(record: LabelRecord) -> dict[str, Any]:
         "flags": [FLAG_WORDS[name] for name in FLAGS if name in record.flags],
         "places": [
             {
-                "href": _href(place.step) if place.step or place.component else "",
+                "href": _href(place.step, run) if place.step or place.component else "",
                 "words": place_in_words(place.step, place.component),
                 "type": TYPE_WORDS[place.type] if place.type else "",
                 "cause": CAUSE_WORDS[place.cause] if place.cause else "",
@@ -150,24 +152,24 @@ def _asked(form: Any, run: Trajectory) -> dict[str, Any]:
             {"name": name, "word": FLAG_WORDS[name], "checked": name in (values.get("flags") or ())}
             for name in FLAGS
         ],
-        "rows": [_row(at, values, run.n_steps) for at in marked],
-        "blank_row": _row("", {}, run.n_steps),
+        "rows": [_row(at, values, run) for at in marked],
+        "blank_row": _row("", {}, run),
     }
 
 
-def _row(at: str, values: Mapping[str, Any], n_steps: int) -> dict[str, Any]:
+def _row(at: str, values: Mapping[str, Any], run: Trajectory) -> dict[str, Any]:
     step, component = parsed(at) or (None, RESPONSE)
     kinds = values.get(f"kind-{at}") or ()
     cause = values.get(f"cause-{at}") or ""
     return {
         "at": at,
-        "href": _href(step),
+        "href": _href(step, run),
         "words": place_in_words(step, component),
         "kinds": [{"name": n, "word": TYPE_WORDS[n], "checked": n in kinds} for n in TYPES],
         "causes": [{"name": n, "word": CAUSE_WORDS[n], "chosen": n == cause} for n in CAUSE_WORDS],
         "evidence": values.get(f"evidence-{at}") or "",
         "open": bool(kinds or cause or values.get(f"evidence-{at}")),
-        "last": n_steps if step is None else step - 1,
+        "last": run.n_steps if step is None else step - 1,
         "referential": REFERENTIAL in (values.get("types") or ()),
     }
 
@@ -190,21 +192,29 @@ def _part(step: int | None, name: str, text: str, marks: Marks) -> dict[str, Any
 
 def folded(text: str) -> tuple[str, str]:
     """What is shown of a long part, and what is folded away: "" where it is short."""
-    if len(text) <= FOLDED:
+    lines = text.split("\n", SHOWN_LINES)
+    many = text.count("\n") >= FOLDED_LINES
+    if len(text) <= FOLDED and not many:
         return text, ""
-    cut = max(text.rfind(" ", 0, SHOWN), text.rfind("\n", 0, SHOWN))
-    cut = cut + 1 if cut > SHOWN // 2 else SHOWN
-    return text[:cut], text[cut:]
+    room = len(text) - len(lines[-1]) if many else len(text)
+    if room > SHOWN:
+        at = max(text.rfind("\n", SHOWN // 2, SHOWN), text.rfind(" ", SHOWN * 3 // 4, SHOWN))
+        room = at + 1 if at > 0 else SHOWN
+    return text[:room], text[room:]
 
 
-def _href(step: int | None) -> str:
-    return f"#step-{step}" if step else f"#{FINAL}"
+def _href(step: int | None, run: Trajectory) -> str:
+    """A final response that is no text of its own is what the last step says."""
+    if step is None and run.response.strip():
+        return f"#{FINAL}"
+    return f"#step-{step or run.n_steps}"
 
 
-def _places(record: LabelRecord) -> set[str]:
+def _places(record: LabelRecord, run: Trajectory) -> set[str]:
     """The places of a label by name; a step alone is "3."."""
+    last = None if run.response.strip() else run.n_steps
     return {
-        at_of(place.step, place.component)
+        at_of(place.step or last, place.component)
         for place in record.places
         if place.step or place.component
     }
