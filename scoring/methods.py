@@ -226,20 +226,30 @@ TASKS: Mapping[str, str] = {
 
 def method_of(kind: str, name: Any) -> Method:
     """The method of that name; ValueError lists the names there are."""
-    known = METHODS[kind]
+    return named(METHODS[kind], name)
+
+
+def named(known: Mapping[str, Method], name: Any) -> Method:
+    """The method of that name among `known`; ValueError lists the names there are."""
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"method is {name!r}; it must be one of {', '.join(known)}")
     return known[name]
 
 
 def chosen(kind: str, given: Mapping[str, Any], *, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """As `chosen_of`, of the method of a task that `given` names."""
+    return chosen_of(method_of(kind, given.get("method")), given, shared=shared)
+
+
+def chosen_of(
+    method: Method, given: Mapping[str, Any], *, shared: Mapping[str, Any]
+) -> dict[str, Any]:
     """The full parameters of a run: "method", "settings", "encoder" where one is needed, `shared`.
 
     `given` is flat: method, encoder, the method's settings, and any of `shared` (name -> default
     of what every method of the kind has, such as "bootstrap_seed": whole numbers from 0). Raises
     ValueError with a sentence for what does not exist or is not allowed.
     """
-    method = method_of(kind, given.get("method"))
     settings = {setting.name: setting for setting in method.settings}
     known = {"method", "encoder", *settings, *shared}
     for name in given:

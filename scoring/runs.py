@@ -1,7 +1,7 @@
 """Scoring runs: started once per set of parameters, scored part by part, summed up at the end.
 
 A run is its parameters: starting it twice gives the same run, and changed dialogues make another.
-Kinds are modules with the same four functions: `parameters`, `plan`, `score`, `results`.
+What kinds of run there are, and what each reads, stands in `run_kinds`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -20,16 +19,8 @@ from django.utils import timezone
 from benchmark.models import Corpus
 from benchmark.records import digest_of
 from dialfork_site import __version__
-from scoring import (
-    comparisons,
-    encoders,
-    fork_distances,
-    fork_sets,
-    leases,
-    onsets,
-    turn_surprisals,
-)
-from scoring import corpora as reading
+from scoring import encoders, leases, run_kinds
+from scoring.corpora import Scope
 from scoring.embeddings import encoder_for
 from scoring.models import (
     Chunk,
@@ -38,29 +29,25 @@ from scoring.models import (
     Run,
     RunResult,
     SetDistance,
+    TrajectoryScore,
     WorkerBeat,
 )
 
+KINDS = run_kinds.KINDS
 log = logging.getLogger(__name__)
 
-KINDS: dict[str, ModuleType] = {
-    fork_sets.KIND: fork_sets,
-    fork_distances.KIND: fork_distances,
-    onsets.KIND: onsets,
-    turn_surprisals.KIND: turn_surprisals,
-    comparisons.KIND: comparisons,
-}
 # Raised when the way of scoring changes, so that older runs are not taken for the same.
 SCORING_VERSION = 2
 CHUNK_DIALOGUES = 200
 SEEN_WITHIN = 15.0
 WAIT_SECONDS = 0.5
-Row = DialogueScore | SetDistance | OnsetAnswer
+Row = DialogueScore | SetDistance | OnsetAnswer | TrajectoryScore
 # What makes a row the same row, and what scoring again replaces.
 UPSERTS: dict[type[Row], tuple[list[str], list[str]]] = {
     DialogueScore: (["run", "dialogue"], ["value", "reason", "detail", "turns"]),
     SetDistance: (["run", "workflow", "type", "k"], ["value", "reason", "detail"]),
     OnsetAnswer: (["run", "dialogue"], ["turn", "reason", "detail", "turns"]),
+    TrajectoryScore: (["run", "trajectory"], ["value", "reason", "detail", "steps"]),
 }
 
 
@@ -75,7 +62,7 @@ def start(
     by: Any = None,
     *,
     chunk_dialogues: int = CHUNK_DIALOGUES,
-    scope: reading.Scope | None = None,
+    scope: Scope | None = None,
 ) -> Run:
     """The run of `kind` over `corpora` with these parameters, planned into parts.
 
@@ -91,7 +78,7 @@ def start(
         raise ValueError("a run needs at least one corpus")
     module = KINDS[kind]
     chosen = module.parameters(parameters)
-    scope = scope or reading.scope_of(corpora)
+    scope = run_kinds.scope_of(kind, corpora, chosen, scope)
     described = {
         **chosen,
         **_encoder_parameters(chosen.get("encoder")),
@@ -103,7 +90,7 @@ def start(
     digest = digest_of([kind, described])
     known = Run.objects.filter(digest=digest).first()
     if known is None:
-        plan = module.plan(corpora, chunk_dialogues)
+        plan = run_kinds.planned(kind, corpora, chunk_dialogues, chosen)
         known = _create(kind, corpora[0], described, digest, plan, by)
     if known.state in (Run.State.FAILED, Run.State.CANCELLED):
         take_up(known)
@@ -141,7 +128,7 @@ def score_chunk(chunk_id: int) -> bool:
 
 
 def store(rows: Sequence[Row]) -> None:
-    """Upsert scores, set distances and onset answers: scoring again replaces a row."""
+    """Upsert the rows of a part: scoring again replaces a row."""
     by_model: dict[type[Row], list[Row]] = {}
     for row in rows:
         by_model.setdefault(type(row), []).append(row)
@@ -164,9 +151,8 @@ def finish(run: Run) -> None:
     """
     if run.remaining().exists() or run.chunks.filter(state=Chunk.State.FAILED).exists():
         return
-    scope = Corpus.objects.filter(slug__in=run.parameters["read"]).order_by("slug")
-    if reading.content_digest(list(scope)) != run.parameters["content"]:
-        _close(run, Run.State.FAILED, "The dialogues changed while they were scored. Start again.")
+    if run_kinds.content_now(run) != run.parameters["content"]:
+        _close(run, Run.State.FAILED, run_kinds.changed_words(run.kind))
         return
     rows = KINDS[run.kind].results(run)
     with transaction.atomic():

@@ -5,26 +5,58 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0004_stages_of_labels'),
-        ('scoring', '0003_encoding_claims'),
+        ("benchmark", "0004_stages_of_labels"),
+        ("scoring", "0003_encoding_claims"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='TrajectoryScore',
+            name="TrajectoryScore",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('value', models.FloatField(null=True)),
-                ('reason', models.CharField(blank=True, max_length=200)),
-                ('detail', models.JSONField(blank=True, default=dict)),
-                ('steps', models.JSONField(blank=True, default=list)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trajectory_scores', to='scoring.run')),
-                ('trajectory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='benchmark.trajectory')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("value", models.FloatField(null=True)),
+                ("reason", models.CharField(blank=True, max_length=200)),
+                ("detail", models.JSONField(blank=True, default=dict)),
+                ("steps", models.JSONField(blank=True, default=list)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trajectory_scores",
+                        to="scoring.run",
+                    ),
+                ),
+                (
+                    "trajectory",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="scores",
+                        to="benchmark.trajectory",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('run', 'trajectory'), name='one_score_per_run_and_trajectory'), models.CheckConstraint(condition=models.Q(models.Q(('reason', ''), ('value__isnull', False)), models.Q(('value__isnull', True), models.Q(('reason', ''), _negated=True)), _connector='OR'), name='undefined_trajectory_score_has_a_reason')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "trajectory"), name="one_score_per_run_and_trajectory"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("reason", ""), ("value__isnull", False)),
+                            models.Q(
+                                ("value__isnull", True), models.Q(("reason", ""), _negated=True)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="undefined_trajectory_score_has_a_reason",
+                    ),
+                ],
             },
         ),
     ]

@@ -12,6 +12,7 @@ from benchmark.models import Corpus, Dialogue
 from scoring import runs
 from scoring.corpora import with_sources
 from scoring.encoders import EncoderUnavailable
+from scoring.run_kinds import planned
 from scoring.stored_encoders import encoder_for
 from scoring.vector_exchange import texts_to_encode
 from scoring.views.run_tables import UNITS
@@ -46,7 +47,9 @@ def work_of(wanted: Sequence[Wanted]) -> Work:
     scored.
     """
     first = wanted[0]
-    rows = sum(size for _, size in runs.KINDS[first.kind].plan(first.corpora, runs.CHUNK_DIALOGUES))
+    chosen = runs.KINDS[first.kind].parameters(first.parameters)
+    parts = planned(first.kind, first.corpora, runs.CHUNK_DIALOGUES, chosen)
+    rows = sum(size for _, size in parts)
     read = Dialogue.objects.filter(corpus__in=with_sources(first.corpora))
     counts: dict[str, Any] = read.aggregate(n=Count("pk"), turns=Sum("n_turns", default=0))
     return Work(
