@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -143,15 +143,21 @@ class Writer(Protocol):
 class LongCsv:
     """One line per assignment and question, UTF-8, quoted where needed."""
 
+    names: Sequence[str] = LONG
+
     def __init__(self, path: Path) -> None:
         self.rows = 0
         self._file = path.open("w", encoding="utf-8", newline="")
-        self._csv = csv.DictWriter(self._file, LONG)
+        self._csv = csv.DictWriter(self._file, self.names)
         self._csv.writeheader()
+
+    def lines(self, row: Mapping[str, Any]) -> Iterable[Row]:
+        """The lines of one assignment."""
+        return long_rows(row)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
-            for line in long_rows(row):
+            for line in self.lines(row):
                 self._csv.writerow({name: _plain(value) for name, value in line.items()})
                 self.rows += 1
 
@@ -183,9 +189,11 @@ class JsonLines:
 class ParquetFile:
     """One row per assignment, in row groups of one size."""
 
+    schema = SCHEMA
+
     def __init__(self, path: Path) -> None:
         self.rows = 0
-        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+        self._writer = pq.ParquetWriter(path, self.schema, compression="zstd")
         self._waiting: list[Mapping[str, Any]] = []
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -200,7 +208,7 @@ class ParquetFile:
 
     def _flush(self) -> None:
         part, self._waiting = self._waiting[:GROUP_ROWS], self._waiting[GROUP_ROWS:]
-        self._writer.write_table(pa.Table.from_pylist(part, schema=SCHEMA))
+        self._writer.write_table(pa.Table.from_pylist(part, schema=self.schema))
         self.rows += len(part)
 
 

@@ -38,7 +38,10 @@ STATUS = Case(
     When(ended=Assignment.Ended.EXPIRED, then=Value("expired")),
     When(skip__isnull=False, then=Value("skipped")),
     When(finished_at__isnull=False, then=Value("submitted")),
-    When(Q(opened_at__isnull=False) | Q(slider__isnull=False), then=Value("in_progress")),
+    When(
+        Q(opened_at__isnull=False) | Q(slider__isnull=False) | Q(review__isnull=False),
+        then=Value("in_progress"),
+    ),
     default=Value("pending"),
     output_field=CharField(),
 )
@@ -168,8 +171,8 @@ def rows_of(
         )
     }
     keys = [key for key in (order or found) if key in found]
-    times = _times(keys)
-    problems = _problems(keys)
+    times = times_of(keys)
+    problems = problems_of(keys)
     forks = _forks({row["dialogue_id"] for row in found.values()})
     return [
         _row(
@@ -224,7 +227,7 @@ def guideline_version(study: Study) -> str:
     return str(study.design.get("guideline_version", "1"))
 
 
-def _times(keys: Sequence[int]) -> dict[int, dict[str, tuple[float | None, float]]]:
+def times_of(keys: Sequence[int]) -> dict[int, dict[str, tuple[float | None, float]]]:
     """Assignment -> step -> (wall seconds or None while open, active seconds)."""
     found: dict[int, dict[str, tuple[float | None, float]]] = defaultdict(dict)
     rows = StepTime.objects.filter(assignment__in=keys).order_by()
@@ -234,7 +237,8 @@ def _times(keys: Sequence[int]) -> dict[int, dict[str, tuple[float | None, float
     return found
 
 
-def _problems(keys: Sequence[int]) -> dict[int, int]:
+def problems_of(keys: Sequence[int]) -> dict[int, int]:
+    """Assignment -> how many problems were reported of it; those without are left out."""
     rows = ProblemReport.objects.filter(assignment__in=keys).order_by()
     return dict(rows.values_list("assignment_id").annotate(n=Count("pk")))
 

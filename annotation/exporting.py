@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation import auditing, export_items, export_rows
-from annotation.export_formats import (
-    JsonArray,
-    JsonLines,
-    LongCsv,
-    ParquetFile,
-    Row,
-    Writer,
-    columns,
-)
+from annotation.export_formats import JsonLines, Row, Writer
+from annotation.export_kinds import FORMATS, KINDS
 from annotation.export_rows import ExportRefused, Filter
 from annotation.models import Export, Study
 from benchmark.release_tables import sha256_of
@@ -38,16 +31,8 @@ from benchmark.releasing import code_version
 
 log = logging.getLogger(__name__)
 
-# Name of the format -> the file it makes, and what writes it.
-FORMATS: Mapping[str, tuple[str, Callable[[Path], Writer]]] = {
-    "csv": ("answers.csv", LongCsv),
-    "jsonl": ("answers.jsonl", JsonLines),
-    "parquet": ("answers.parquet", ParquetFile),
-    "label-studio": ("tasks.json", JsonArray),
-}
 MANIFEST, HISTORY, QUESTIONNAIRE = "manifest.json", "history.jsonl", "questionnaire.jsonl"
 AT_ONCE_ROWS = 5_000
-LINES_PER_ASSIGNMENT = {"csv": 4}
 LEASE = timedelta(seconds=120)
 RENEW = timedelta(seconds=5)
 MOST_TRIES = 5
@@ -80,7 +65,7 @@ def start(study: Study, format: str, parameters: Mapping[str, Any], user: Any) -
         format=format,
         filter=only.to_json(),
     )
-    lines = export_rows.chosen(study, only).count() * LINES_PER_ASSIGNMENT.get(format, 1)
+    lines = export_rows.chosen(study, only).count() * KINDS[study.kind].lines.get(format, 1)
     if lines <= AT_ONCE_ROWS:
         write(export.pk)
         export.refresh_from_db()
@@ -231,18 +216,17 @@ def _written(
 ) -> dict[str, Any]:
     assignments = export_rows.chosen(study, only)
     counts = export_rows.status_counts(assignments)
-    name, writer = FORMATS[format]
+    kind = KINDS[study.kind]
+    name, writer = kind.formats[format]
     items = export_rows.item_keys(assignments)
     if format == "label-studio":
-        batches: Iterable[list[Row]] = export_items.label_studio_tasks(study, only, items)
+        batches: Iterable[list[Row]] = kind.tasks(study, only, items)
     else:
         keys = export_rows.seat_keys(assignments)
-        batches = _tables(export_rows.answer_rows(study, keys))
+        batches = kind.tables(study, keys)
     files = {
         name: _file(work / name, writer, batches, progress),
-        HISTORY: _file(
-            work / HISTORY, JsonLines, export_items.history(study, only, items), progress
-        ),
+        HISTORY: _file(work / HISTORY, JsonLines, kind.history(study, only, items), progress),
     }
     if only.questionnaire:
         people = export_rows.questionnaire_rows(study)
@@ -262,11 +246,6 @@ def _written(
         "files": dict(sorted(files.items())),
         "code": {"name": "dialfork", "version": code_version()},
     }
-
-
-def _tables(batches: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    for rows in batches:
-        yield [columns(row) for row in rows]
 
 
 def _file(

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError
 from django.utils import timezone
 
-from annotation import exporting, tasks
+from annotation import export_rows, exporting, tasks
 from annotation.export_formats import LONG, SCHEMA
 from annotation.export_rows import ExportRefused, Filter
 from annotation.models import (
@@ -353,7 +353,7 @@ def test_a_writer_that_lost_its_lease_changes_nothing(study, monkeypatch):
         Export.objects.filter(pk=export.pk).update(lease_until=timezone.now())
         return []
 
-    monkeypatch.setattr(exporting, "_tables", lambda batches: iter([take_over()]))
+    monkeypatch.setattr(export_rows, "answer_rows", lambda *args: iter([take_over()]))
     assert exporting.write(export.pk) is False
     export.refresh_from_db()
     assert (export.state, export.sha256) == ("running", "")
