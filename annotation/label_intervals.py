@@ -9,7 +9,7 @@ drawn with these sums. Shares have Wilson's interval instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ MOST_CELLS = 4_000_000
 
 NO_RUN = "no run to compute it from"
 ONE_CLUSTER = "the runs are of one question, so there is no interval"
+ALWAYS_THE_SAME = "every resample gives the same value, so there is no interval"
 RARELY_DEFINED = "over half of the resamples have no value, so there is no interval"
 
 
@@ -34,13 +35,15 @@ class Draws:
     """Questions drawn again and again.
 
     `order` sorts the runs by their question, `starts` (C,) says where each question begins in that
-    order, `seed` and `resamples` how often they are drawn; nothing is drawn before it is used.
+    order. `seed` and `resamples` say how they are drawn: when first used, and the draws are `kept`
+    for the next statistic while they are small.
     """
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
     resamples: int = RESAMPLES
     seed: int = 0
+    kept: dict[int, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def clusters(self) -> int:
@@ -60,7 +63,11 @@ class Draws:
         parts = []
         for batch, start in enumerate(range(0, self.resamples, size)):
             drawn = min(size, self.resamples - start)
-            weights = person_weights(self.clusters, resamples=drawn, seed=self.seed + batch)
+            weights = self.kept.get(batch)
+            if weights is None:
+                weights = person_weights(self.clusters, resamples=drawn, seed=self.seed + batch)
+            if drawn == self.resamples:
+                self.kept[batch] = weights
             parts.append(weights @ sums)
         return np.concatenate(parts)
 
@@ -116,6 +123,8 @@ def _estimate(value: float, drawn: Floats | None, n: int, clusters: int, reason:
         return Estimate(float(value), n=n, detail=detail)
     ci, missing = percentile_interval(drawn)
     detail["resamples_undefined"] = missing
+    if ci and ci[0] == ci[1]:
+        return Estimate(float(value), ALWAYS_THE_SAME, n=n, detail=detail)
     return Estimate(float(value), "" if ci else RARELY_DEFINED, n=n, ci=ci, detail=detail)
 
 

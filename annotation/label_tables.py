@@ -10,9 +10,26 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_binary import binary
+from annotation.label_cascades import cascade_lengths_figure, cascades_figure, evidence_figure
 from annotation.label_group_tables import models_figure, pools_figure
 from annotation.label_intervals import NO_RUN, RESAMPLES, share
+from annotation.label_location_tables import (
+    evidence_figure as evidence_agreement_figure,
+)
+from annotation.label_location_tables import (
+    first_step_figure,
+    location_figure,
+)
 from annotation.label_pairs import LabelPairs, Run, labelled_by, pairs_of
+from annotation.label_place_tables import (
+    components_figure,
+    fifths_figure,
+    placed,
+    steps_figure,
+    tasks_figure,
+    type_components_figure,
+)
+from annotation.label_several_tables import several_rater_figures
 from annotation.label_single_tables import (
     distribution_figure,
     flags_figure,
@@ -20,6 +37,11 @@ from annotation.label_single_tables import (
     rates_figure,
     sizes_figure,
     together_figure,
+)
+from annotation.label_structure import (
+    agent_types_figure,
+    agents_figure,
+    aggregators_figure,
 )
 from annotation.label_type_tables import (
     crossed_figure,
@@ -30,7 +52,7 @@ from annotation.label_type_tables import (
     types_figure,
 )
 
-__all__ = ["figures", "single_rater_figures"]
+__all__ = ["figures", "several_rater_figures", "single_rater_figures"]
 
 
 def figures(
@@ -56,6 +78,9 @@ def figures(
         sets_figure(pairs),
         missed_figure(pairs),
         crossed_figure(pairs),
+        location_figure(pairs),
+        first_step_figure(pairs),
+        evidence_agreement_figure(pairs),
     ]
     if pools is not None:
         found.insert(3, pools_figure(pairs, pools))
@@ -63,17 +88,42 @@ def figures(
 
 
 def single_rater_figures(
-    runs: Iterable[Run], rater: str, *, seed: int = 0, resamples: int = RESAMPLES
+    runs: Iterable[Run],
+    rater: str,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    tasks: Mapping[int, Sequence[int | None]] | None = None,
 ) -> list[Figure]:
-    """Everything one rater says of the runs they have labelled."""
+    """Everything one rater says of the runs they have labelled.
+
+    `tasks` maps keys of runs to the task number of each of their steps (None: no task); with it
+    come the places by task. Raises ValueError where a place or the tasks do not fit the steps.
+    """
     kept, labels, draws = labelled_by(runs, rater, seed=seed, resamples=resamples)
-    return [
+    where = placed(kept, labels, draws)
+    found = [
         rates_figure(kept, labels),
         distribution_figure(labels, draws),
         sizes_figure(labels),
         together_figure(labels),
         model_types_figure(kept, labels),
         flags_figure(labels),
+        components_figure(where),
+        type_components_figure(where),
+        steps_figure(where),
+        fifths_figure(where),
+    ]
+    if tasks is not None:
+        found.append(tasks_figure(where, tasks))
+    return [
+        *found,
+        agents_figure(where),
+        agent_types_figure(where),
+        aggregators_figure(where),
+        cascades_figure(where),
+        cascade_lengths_figure(where),
+        evidence_figure(where),
     ]
 
 
