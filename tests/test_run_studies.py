@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotation import launching, run_studies, study_drawing
 from annotation.models import Assignment, Item, Study
@@ -198,3 +200,52 @@ def shape_as_stored(shape: RunShape) -> RunShape:
     return RunShape(
         **{**shape.as_dict(), "models": list(shape.models), "questions": list(shape.questions)}
     )
+
+
+def test_the_command_draws_a_study_of_runs(capsys):
+    corpus = make_runs()
+    let_judge_answer(corpus, unreadable=2)
+    named = ("spring", "--title", "Spring", "--runs", "runs", "--seed", "1")
+    call_command("create_study", *named, "--judge", JUDGE_NAME, "--seats", "4", "--json")
+    told, result = capsys.readouterr().out.splitlines()
+    assert "12 runs on 4 seats, each judged 2 times, 10 with the judge's answer, 0 left" in told
+    assert json.loads(result) == {
+        "study": "spring",
+        "state": "open",
+        "items": 12,
+        "judge_answers": 10,
+    }
+
+
+def test_the_command_takes_several_corpora_models_and_the_load_of_a_seat(capsys):
+    make_runs("a"), make_runs("b")
+    call_command(
+        *("create_study", "spring", "--title", "Spring", "--seed", "1", "--draft"),
+        *("--runs", "a", "--runs", "b", "--model", "m0", "--model", "m1", "--question", "q1"),
+        *("--per-item", "3", "--runs-per-seat", "2"),
+    )
+    study = Study.objects.get()
+    assert (study.state, study.items.count(), study.seats.count()) == ("draft", 4, 6)
+    assert "It is a draft" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "either --forks CORPUS"),
+        (["--runs", "runs", "--forks", "runs"], "either --forks CORPUS"),
+        (["--runs", "runs", "--overlap", "0.5"], "--overlap belongs to studies with --forks only"),
+        (["--runs", "runs", "--practice", "2"], "--practice belongs to studies with --forks only"),
+        (["--runs", "runs", "--type", "GR"], "--type belongs to studies with --forks only"),
+        (["--forks", "runs", "--judge", "j"], "--judge belongs to studies with --runs only"),
+        (["--forks", "runs", "--per-item", "3"], "--per-item belongs to studies with --runs"),
+        (["--runs", "runs", "--judge", "nobody"], "no judge 'nobody'"),
+        (["--runs", "nowhere"], "nowhere"),
+        (["--runs", "runs", "--phase", "practice"], "no practice items"),
+    ],
+)
+def test_the_command_refuses_what_does_not_go_together(options, words):
+    make_runs()
+    with pytest.raises(CommandError, match=words):
+        call_command("create_study", "spring", "--title", "Spring", "--seed", "1", *options)
+    assert not Study.objects.exists()
