@@ -20,7 +20,7 @@ from benchmark.formats.building import tidied
 from benchmark.judge_locations import BY_POSITION, RunStep, places_of
 from benchmark.label_records import JUDGE, TYPES, LabelRecord, PlaceRecord
 
-__all__ = ["Answer", "Refused", "RunStep", "read_answer"]
+__all__ = ["Answer", "Refused", "RunStep", "read_answer", "strict_json"]
 
 PRESENT, LOCATION, TYPE, RATIONALE = KEYS = (
     "hallucinations",
@@ -218,7 +218,17 @@ def _objects(raw: str) -> Iterator[tuple[dict[str, Any], str]]:
         at = raw.find("{", end)
 
 
-def _decoded(raw: str, at: int) -> tuple[dict[str, Any], int]:
+def strict_json(text: str) -> Any:
+    """`text` as one JSON value: no key twice, no NaN, bounded numbers and depth; raises Refused."""
+    value, end = _decoded(text, len(text) - len(text.lstrip()))
+    if text[end:].strip():
+        raise Refused("holds more than one JSON value")
+    if isinstance(value, dict | list) and _deeper_than(value, DEEPEST):
+        raise Refused(f"is nested deeper than {DEEPEST} levels")
+    return value
+
+
+def _decoded(raw: str, at: int) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(raw, at)
     except json.JSONDecodeError as error:
