@@ -28,11 +28,14 @@ from annotation.models import (
     InstructionConfirmation,
     Invitation,
     Item,
+    JudgeComparison,
     Message,
     OnsetMark,
     PrefixJudgement,
     ProblemReport,
     QuestionnaireAnswer,
+    Review,
+    RevisedReview,
     Seat,
     Skip,
     SliderRating,
@@ -98,9 +101,9 @@ class SeatAdmin(ReadOnly):
 
 @admin.register(Item)
 class ItemAdmin(ReadOnly):
-    list_display = ("id", "study", "kind", "dialogue", "instruction_type", "is_foil")
+    list_display = ("id", "study", "kind", "dialogue", "trajectory", "instruction_type", "is_foil")
     list_filter = ("study", "kind", "instruction_type", "is_foil")
-    list_select_related = ("study", "dialogue")
+    list_select_related = ("study", "dialogue", "trajectory")
 
 
 @admin.register(Assignment)
@@ -129,6 +132,22 @@ class OnsetMarkAdmin(ReadOnly):
 @admin.register(PrefixJudgement)
 class PrefixJudgementAdmin(ReadOnly):
     list_display = ("onset_id", "answer", "recorded_at")
+
+
+@admin.register(Review)
+class ReviewAdmin(ReadOnly):
+    list_display = ("assignment_id", "labels_id", "recorded_at")
+
+
+@admin.register(JudgeComparison)
+class JudgeComparisonAdmin(ReadOnly):
+    list_display = ("review_id", "agreement", "changed", "note", "recorded_at")
+    list_filter = ("agreement", "changed")
+
+
+@admin.register(RevisedReview)
+class RevisedReviewAdmin(ReadOnly):
+    list_display = ("comparison_id", "labels_id", "recorded_at")
 
 
 @admin.register(Skip)
@@ -210,9 +229,9 @@ class ExportAdmin(ReadOnly):
 
 @admin.register(ProblemReport)
 class ProblemReportAdmin(ReadOnly):
-    list_display = ("assignment_id", "turn", "text", "recorded_at", "resolved_at")
+    list_display = ("assignment_id", "turn", "step", "text", "recorded_at", "resolved_at")
     list_filter = ("assignment__seat__study",)
-    list_select_related = ("turn",)
+    list_select_related = ("turn", "step")
 
 
 @admin.register(Draft)

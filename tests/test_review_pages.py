@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from annotation import reviewing
-from annotation.models import Draft, JudgeComparison, ProblemReport, Review, RevisedReview, StepTime
+from annotation.models import (
+    Assignment,
+    Delivery,
+    Draft,
+    JudgeComparison,
+    ProblemReport,
+    Review,
+    RevisedReview,
+    StepTime,
+    Webhook,
+)
+from benchmark.models import LabelSet, Rater
 from tests.run_rows import NO, first_item, make_run_study, yes
+from tests.test_withdrawing import everything
 
 FORM = {
     "present": "yes",
@@ -318,3 +332,81 @@ def test_saving_a_draft_takes_few_queries(visitor, item, django_assert_max_num_q
 def test_no_needs_no_more_than_no(visitor, item):
     visitor.post(at(item, "review"), NO)
     assert Review.objects.get().labels.present is False
+
+
+def test_marks_that_the_run_does_not_have_make_no_rows(visitor, item):
+    far = [f"{step}.thought" for step in range(1, 900)]
+    answer = visitor.post(at(item, "review"), FORM | {"places": far})
+    assert answer.status_code == 400
+    assert answer.content.decode().count('<li class="place"') <= 4
+
+
+def test_every_text_of_a_run_runs_in_its_own_direction(visitor, item):
+    step = item.item.trajectory.steps.get(position=1)
+    step.thought, step.action, step.agent = "شكرا", "שלום()", "عامل"
+    step.save()
+    text = visitor.get(at(item, "review")).content.decode()
+    assert f'dir="auto" lang="">{step.thought}</p>' in text
+    assert f'<pre dir="auto" lang="">{step.action}</pre>' in text
+    assert f'dir="auto">{step.agent}</span>' in text
+
+
+def test_who_is_signed_out_is_told_so_and_nothing_is_stored(client, item):
+    answer = put(client, item, "review", {"present": "yes"})
+    assert (answer.status_code, answer.json()["reason"]) == (401, "signed_out")
+    assert client.post(at(item, "review"), FORM).status_code == 302
+    assert not Draft.objects.exists()
+    assert not Review.objects.exists()
+
+
+def test_no_two_controls_of_a_step_have_one_key_and_each_is_listed(visitor, item):
+    for step, data in (("review", FORM), ("compare", DISAGREE), ("revise", FORM)):
+        text = visitor.get(at(item, step)).content.decode()
+        found = re.findall(r'data-key="(.)"', text)
+        taken = [*found, *"jkmx?"]
+        assert len(taken) == len(set(taken)), step
+        keys = text.split('id="keys"')[1].split("</dialog>")[0]
+        listed = set(re.findall(r"<kbd>(.)</kbd>", keys))
+        assert {key for key in found if key.isalpha()} <= listed, step
+        visitor.post(at(item, step), data)
+
+
+def test_an_item_opened_again_is_answered_apart(visitor, item):
+    visitor.post(at(item, "review"), FORM)
+    visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
+    again = Assignment.objects.create(
+        item=item.item, seat=item.seat, rank=9, attempt=2, post_reveal=True
+    )
+    page = visitor.get(at(again, "review")).content.decode()
+    assert "Once more" in page
+    assert "No repair in March" not in page
+    visitor.post(at(again, "review"), {"present": "no"})
+    trials = LabelSet.objects.filter(rater__name=item.seat.pseudonym).order_by("trial")
+    assert [(one.trial, one.present, one.post_reveal) for one in trials] == [
+        (1, True, False),
+        (2, False, True),
+    ]
+
+
+def test_after_an_erasure_no_table_holds_a_word_of_the_reviews(visitor, item):
+    words = "my cat walked over the keys"
+    put(visitor, item, "review", {"rationale": words})
+    visitor.post(at(item, "review"), FORM | {"rationale": words})
+    visitor.post(at(item, "compare"), DISAGREE | {"note": f"{words}, twice"})
+    visitor.post(at(item, "revise"), FORM | {"rationale": f"{words}, thrice"})
+    visitor.post(at(item, "problem"), {"text": words, "step": "2"})
+    other = first_item(item.seat.study, rank=2)
+    put(visitor, other, "review", {"rationale": words, "places": ["2.thought"]})
+    assert words in everything()
+    leave = reverse("annotation:withdraw", args=[item.seat.pseudonym])
+    assert visitor.post(leave, {"mode": "erase", "confirm": "yes"}).status_code == 302
+    assert words not in everything()
+    assert not Rater.objects.filter(kind="person").exists()
+
+
+def test_the_last_answer_of_a_run_is_announced_and_the_first_is_not(visitor, item):
+    Webhook.objects.create(url="https://example.org/hook", events=["annotation.submitted"])
+    visitor.post(at(item, "review"), FORM)
+    assert not Delivery.objects.exists()
+    visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
+    assert Delivery.objects.get().event == "annotation.submitted"

@@ -10,7 +10,7 @@ from django.forms import Form
 
 from annotation import judging, reviewing
 from annotation.models import Assignment
-from annotation.review_answers import FINAL, at_of, flat, parsed
+from annotation.review_answers import FINAL, MOST_PLACES, at_of, flat, parsed
 from annotation.review_links import differs_on
 from annotation.run_words import (
     CAUSE_WORDS,
@@ -134,7 +134,7 @@ def _asked(form: Any, run: Trajectory) -> dict[str, Any]:
     """The fields of a review as the form holds them: what is ticked, and a row per marked place."""
     values = form.flat
     types = values.get("types") or ()
-    marked = [at for at in values.get("places") or () if parsed(at)]
+    marked = _marked(values.get("places") or (), run)
     return {
         "values": values,
         "marked": set(marked),
@@ -155,6 +155,16 @@ def _asked(form: Any, run: Trajectory) -> dict[str, Any]:
         "rows": [_row(at, values, run) for at in marked],
         "blank_row": _row("", {}, run),
     }
+
+
+def _marked(places: Collection[Any], run: Trajectory) -> list[str]:
+    """Of what was sent, what can be shown as a place of this run, each once."""
+    found = [at for at in dict.fromkeys(places) if (place := parsed(at)) and _within(place, run)]
+    return found[:MOST_PLACES]
+
+
+def _within(place: tuple[int | None, str], run: Trajectory) -> bool:
+    return place[0] is None or place[0] <= run.n_steps
 
 
 def _row(at: str, values: Mapping[str, Any], run: Trajectory) -> dict[str, Any]:
