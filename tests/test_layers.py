@@ -43,6 +43,7 @@ SERVICES = {
     "annotation/study_checks.py",
     "annotation/run_drawing.py",
     "annotation/run_studies.py",
+    "annotation/run_disputes.py",
     "annotation/export_kinds.py",
     "annotation/run_export_rows.py",
     "annotation/run_rehearsal.py",

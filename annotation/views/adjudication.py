@@ -21,7 +21,7 @@ from annotation.adjudicating import AdjudicationRefused, Settled
 from annotation.disagreements import THRESHOLD
 from annotation.models import Adjudication, InstructionConfirmation, Item, PrefixJudgement, Study
 from annotation.titles import behaviour_of
-from annotation.views import bench
+from annotation.views import bench, run_disputes
 from benchmark.views.paging import choice, number
 
 PER_PAGE = 50
@@ -75,8 +75,13 @@ def disputes(study: Study, asked: dict[str, Any]) -> QuerySet[Item]:
 
 @require_safe
 def queue(request: HttpRequest, slug: str) -> HttpResponse:
-    """Items whose judges differ: those that wait first, or those that are settled."""
+    """Items whose judges differ: those that wait first, or those that are settled.
+
+    Runs are listed only: they are not adjudicated.
+    """
     study = get_object_or_404(Study, slug=slug)
+    if study.kind == Study.Kind.RUNS:
+        return run_disputes.queue(request, study)
     asked = asked_for(request)
     items = disputes(study, asked)
     shown = items if asked["show"] == "all" else items.filter(settled=asked["show"] == "settled")
@@ -105,7 +110,8 @@ def _row(item: Any, threshold: int) -> dict[str, Any]:
 def adjudicate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The conversation, the answers side by side without names, and the form that settles."""
     items = Item.objects.select_related("study", "dialogue__workflow")
-    item = get_object_or_404(items, pk=pk, study__slug=slug, kind=Item.Kind.MAIN)
+    wanted = {"pk": pk, "study__slug": slug, "kind": Item.Kind.MAIN, "trajectory": None}
+    item = get_object_or_404(items, **wanted)
     asked = asked_for(request)
     form = AdjudicationForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":

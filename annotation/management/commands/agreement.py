@@ -37,6 +37,10 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=options["slug"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['slug']!r}.")
+        if study.kind == Study.Kind.RUNS:
+            raise CommandError(
+                f"{study.slug!r} is a study of agent runs: its report page has the agreement."
+            )
         if not 1 <= options["resamples"] <= MOST_RESAMPLES:
             raise CommandError(
                 f"--resamples is {options['resamples']}; 1 to {MOST_RESAMPLES:,} are allowed."
