@@ -28,7 +28,7 @@ class Dispute:
 
 
 def disputes(study: Study, *, simulated: bool = False, on: str = "") -> list[Dispute]:
-    """Runs with two finished blind answers that differ, by key; nine queries, whatever their number.
+    """Runs with two finished blind answers that differ, by key; nine queries for any number.
 
     `simulated` counts simulated seats as people too; `on` keeps those that differ on this part.
     """
