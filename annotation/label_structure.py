@@ -13,8 +13,8 @@ from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_binary import cells_of, measures
 from annotation.label_intervals import Floats, share
 from annotation.label_marks import Ints
-from annotation.label_pairs import grouped
-from annotation.label_place_tables import NO_STEP, Placed, parts_of
+from annotation.label_pairs import Bools, LabelPairs, grouped
+from annotation.label_place_tables import NO_STEP, Placed, parts_of, placed
 from annotation.label_single_tables import no_types
 from annotation.label_type_tables import left_out, number, percent
 from benchmark.label_records import TYPES
@@ -128,29 +128,29 @@ def aggregated(name: str, scores: Floats, run: Ints, runs: int) -> Floats:
     return AGGREGATORS[name](scores, run, runs)
 
 
-def aggregators_figure(found: Placed) -> Figure:
-    """Labels of steps made into labels of runs, against what the rater says of the run itself."""
-    columns = (
+def _aggregator_columns(whole: str, steps: str) -> tuple[Column, ...]:
+    return (
         Column("aggregator", "Run is flagged by"),
         Column("tp", "Both", "count"),
-        Column("fn", "Only the run's label", "count"),
-        Column("fp", "Only its steps", "count"),
+        Column("fn", f"Only {whole}", "count"),
+        Column("fp", f"Only {steps}", "count"),
         Column("tn", "Neither", "count"),
         percent("agreement", "Agreement"),
+        percent("precision", "Precision"),
         percent("recall", "Recall"),
         number("f1", "F1"),
         number("kappa", "Kappa"),
     )
-    title = f"From steps to runs: {found.labels.rater}"
+
+
+def aggregator_rows(found: Placed, truth: Bools) -> tuple[int, list[dict[str, object]]]:
+    """How many runs say where, and one row per aggregator: named steps (1, the others 0) made into
+    a label of the run, against the `truth` (n,) of the runs."""
     run, _, flags = found.steps
-    kept = found.located & np.array([r.n_steps > 0 for r in found.runs], dtype=bool)
-    drawn = Drawn("points", "aggregator", "agreement")
-    if not flags.any():
-        return Figure("aggregators", title, columns, (), 0, reason=NO_STEP, drawn=drawn)
     scores = flags.astype(np.float64)
     whole = [aggregated(name, scores, run, len(found.runs)) >= CUT for name in AGGREGATORS]
-    parts = cells_of(found.labels.present[:, None], np.stack(whole, axis=1))
-    parts = parts * kept[:, None, None]
+    kept = _with_steps(found)
+    parts = cells_of(truth[:, None], np.stack(whole, axis=1)) * kept[:, None, None]
     cells = parts.sum(axis=0).astype(int).tolist()
     values = measures(found.draws, parts, ("f1", "kappa"))
     rows = [
@@ -158,8 +158,40 @@ def aggregators_figure(found: Placed) -> Figure:
         | values[k]
         for k, name in enumerate(AGGREGATORS)
     ]
-    note = "Named steps count 1, others 0. " + left_out(
-        int((~kept).sum()), len(kept), "with a hallucination and no place, or without steps"
-    )
-    n = int(kept.sum())
-    return Figure("aggregators", title, columns, rows, n, note=note.strip(), drawn=drawn)
+    return int(kept.sum()), rows
+
+
+def _with_steps(found: Placed) -> Bools:
+    return found.located & np.array([run.n_steps > 0 for run in found.runs], dtype=bool)
+
+
+def _aggregator_note(found: Placed) -> str:
+    out = int((~_with_steps(found)).sum())
+    why = "with a hallucination and no place, or without steps"
+    return f"Named steps count 1, others 0. {left_out(out, len(found.runs), why)}".strip()
+
+
+def aggregators_figure(found: Placed) -> Figure:
+    """Labels of steps made into labels of runs, against what the rater says of the run itself."""
+    title = f"From steps to runs: {found.labels.rater}"
+    columns = _aggregator_columns("the run's label", "its steps")
+    drawn = Drawn("points", "aggregator", "agreement")
+    if not found.steps[2].any():
+        return Figure("aggregators", title, columns, (), 0, reason=NO_STEP, drawn=drawn)
+    n, rows = aggregator_rows(found, found.labels.present)
+    note = _aggregator_note(found)
+    return Figure("aggregators", title, columns, rows, n, note=note, drawn=drawn)
+
+
+def steps_against_runs_figure(pairs: LabelPairs) -> Figure:
+    """The steps that the other names, made into labels of runs, against `one`'s labels of runs."""
+    one, other = pairs.one.rater, pairs.other.rater
+    title = f"From the steps of {other} to runs, against {one}"
+    columns = _aggregator_columns(one, f"the steps of {other}")
+    drawn = Drawn("points", "aggregator", "agreement")
+    found = placed(pairs.runs, pairs.other, pairs.draws)
+    if not found.steps[2].any():
+        return Figure("steps-to-runs", title, columns, (), 0, reason=NO_STEP, drawn=drawn)
+    n, rows = aggregator_rows(found, pairs.one.present)
+    note = _aggregator_note(found)
+    return Figure("steps-to-runs", title, columns, rows, n, note=note, drawn=drawn)

@@ -42,6 +42,7 @@ from annotation.label_structure import (
     agent_types_figure,
     agents_figure,
     aggregators_figure,
+    steps_against_runs_figure,
 )
 from annotation.label_type_tables import (
     crossed_figure,
@@ -80,6 +81,7 @@ def figures(
         crossed_figure(pairs),
         location_figure(pairs),
         first_step_figure(pairs),
+        steps_against_runs_figure(pairs),
         evidence_agreement_figure(pairs),
     ]
     if pools is not None:
