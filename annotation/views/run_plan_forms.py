@@ -65,7 +65,7 @@ class RunStudyForm(DesignForm):
     )
     per_item = whole(gettext_lazy("People per run"), 1, MOST_JUDGES, 2)
     n_seats = whole(
-        gettext_lazy("Seats"), 0, MOST_SEATS, 10, gettext_lazy("0: as many as the next asks for.")
+        gettext_lazy("Seats"), 0, MOST_SEATS, 10, gettext_lazy("0: as the runs per seat ask for.")
     )
     runs_per_seat = whole(
         gettext_lazy("Runs per seat at most"),
