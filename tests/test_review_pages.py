@@ -251,10 +251,10 @@ def test_a_page_costs_the_same_whatever_the_length(
         visitor.get(at(item, "review"))
     visitor.post(at(item, "review"), FORM)
     visitor.get(at(item, "compare"))
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(20):
         visitor.get(at(item, "compare"))
     visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(12):
         visitor.get(at(item, "item"))
 
 
@@ -325,7 +325,7 @@ def test_a_draft_has_bounds_and_a_step_of_its_own(visitor, item):
 
 def test_saving_a_draft_takes_few_queries(visitor, item, django_assert_max_num_queries):
     put(visitor, item, "review", {"present": "yes"})
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(6):
         put(visitor, item, "review", {"present": "yes", "places": ["2.thought"]}, 1)
 
 
