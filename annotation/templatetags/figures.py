@@ -1,0 +1,33 @@
+"""The tag that shows a `figure_tables.Figure` whole: chart, words, table and its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from annotation.figure_charts import chart
+from annotation.figure_tables import Figure
+from annotation.figure_words import described, shown_table
+
+register = template.Library()
+
+
+@register.inclusion_tag("annotation/_figure.html")
+def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3) -> dict[str, Any]:
+    """`figure` as a card. `csv` is the address of its file, "" where there is none; `prefix` tells
+    figures of one name on one page apart; `level` is that of its heading.
+
+    A page with it needs `scoring/_chart_head.html` in its head.
+    """
+    id_ = f"{prefix}-{figure.name}" if prefix else figure.name
+    return {
+        "figure": figure,
+        "id": id_,
+        "data": f"figure-{id_}",
+        "csv": csv,
+        "level": level,
+        "drawing": chart(figure),
+        "label": described(figure),
+        "table": shown_table(figure),
+    }
