@@ -37,5 +37,10 @@ urlpatterns = [
     ),
     path("runs/<int:pk>/scores/", scoring_api.ScoreList.as_view(), name="run-scores"),
     path("runs/<int:pk>/sets/", scoring_api.SetDistanceList.as_view(), name="run-sets"),
+    path(
+        "runs/<int:pk>/trajectories/",
+        scoring_api.TrajectoryScoreList.as_view(),
+        name="run-trajectories",
+    ),
     path("runs/<int:pk>/onsets/", scoring_api.OnsetAnswerList.as_view(), name="run-onsets"),
 ]

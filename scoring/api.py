@@ -20,7 +20,7 @@ from benchmark.models import Corpus
 from dialfork_site.api_parts import KeysetPages, ShortJSONParser, described, narrowed, one_of, word
 from scoring.encoders import EncoderUnavailable
 from scoring.methods import Setting
-from scoring.models import DialogueScore, OnsetAnswer, Run, SetDistance
+from scoring.models import DialogueScore, OnsetAnswer, Run, SetDistance, TrajectoryScore
 from scoring.serializers import (
     OnsetAnswerSerializer,
     RunDetailSerializer,
@@ -28,6 +28,7 @@ from scoring.serializers import (
     RunSerializer,
     ScoreSerializer,
     SetDistanceSerializer,
+    TrajectoryScoreSerializer,
 )
 from scoring.views.progress import with_progress
 from scoring.views.starting import OFFERED, Wanted, start
@@ -80,7 +81,9 @@ START_DESCRIPTION = f"""Start a run, or find the one with the same parameters: 2
 200 for one that was there (nothing is computed twice; a cancelled or failed one goes on).
 
 `parameters` is flat: `method`, `encoder`, the settings of the method, and `bootstrap_seed`. What is
-left out has its default. `surprisal` has no `method`. A `comparison` has `task`, `reference` (the
+left out has its default. `surprisal` has no `method`. `labels` (detectors of agent runs) needs
+`truth`, the rater whose labels are predicted; some of its methods take `judge`, another rater.
+A `comparison` has `task`, `reference` (the
 number of a run) and `baselines` (numbers of runs).
 {documented_methods()}
 """
@@ -190,3 +193,10 @@ class OnsetAnswerList(RowsOfRun):
 
     serializer_class = OnsetAnswerSerializer
     relation, model = "onset_answers", OnsetAnswer
+
+
+class TrajectoryScoreList(RowsOfRun):
+    """Scores of agent runs by one detector: a row per agent run, with the values of its steps."""
+
+    serializer_class = TrajectoryScoreSerializer
+    relation, related, model = "trajectory_scores", "trajectory", TrajectoryScore

@@ -224,7 +224,8 @@ def line_numbers(ends: Sequence[tuple[Any, float]], *, height: int) -> list[dict
 
 
 NUMBER_PX = 14
-AXES = {"tau": (-1.0, 1.0)}
+AREAS = ("auc", "auc_by_corpus", "auc_by_model", "auc_by_type", "step_auc")
+AXES = {"tau": (-1.0, 1.0), **dict.fromkeys((*AREAS, "hit_at_1", "mrr"), (0.0, 1.0))}
 CI_WIDTH, CI_MARGIN = 120, 4
 
 
@@ -237,11 +238,17 @@ def axis_of(statistic: str, values: Sequence[float]) -> tuple[float, float]:
 
 
 def interval_bar(
-    value: float | None, low: float | None, high: float | None, left: float, right: float
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    left: float,
+    right: float,
+    reference: float = 0.0,
 ) -> dict[str, float] | None:
     """Places in px of a value and its interval on an axis from `left` to `right`.
 
-    None where there is no value; without an interval "x" and "width" are left out. What lies
+    "zero" is the place of the `reference`, what a method gives that knows nothing. None where there
+    is no value; without an interval "x" and "width" are left out. What lies
     beyond the axis is cut at its end.
     """
     if value is None:
@@ -251,7 +258,7 @@ def interval_bar(
         share = (min(max(v, left), right) - left) / (right - left)
         return round(CI_MARGIN + share * (CI_WIDTH - 2 * CI_MARGIN), 1)
 
-    drawn = {"at": place(value), "zero": place(0.0)}
+    drawn = {"at": place(value), "zero": place(reference)}
     if low is not None and high is not None:
         drawn |= {"x": place(low), "width": round(max(place(high) - place(low), 1.0), 1)}
     return drawn

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.linear_detectors import NO_LABEL, ONE_CLASS
 from scoring.sentence_encoders import EncoderUnavailable, Model, snapshot_folder
 from scoring.trajectory_detectors import MAX, NO_STEP, WHOLE_RUN, Scored, run_score
 from scoring.trajectory_features import (
@@ -136,7 +137,7 @@ def out_of_fold(
     rows = train[texts.owner] & (texts.y != UNKNOWN)
     faulty = texts.y[rows] != CLEAN
     if settings["epochs"] and (not rows.any() or faulty.all() or not faulty.any()):
-        reason = "one_class_in_training" if rows.any() else "no_labelled_row_in_training"
+        reason = ONE_CLASS if rows.any() else NO_LABEL
         return [Scored(run.key, None, reason) for run, yes in zip(runs, tested, strict=True) if yes]
     held = load(method)
     if settings["epochs"]:

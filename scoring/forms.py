@@ -11,7 +11,10 @@ from django.forms.forms import NON_FIELD_ERRORS
 from benchmark.models import Corpus
 from scoring import encoders
 from scoring.methods import Method, Setting
-from scoring.views.starting import BOOTSTRAP_SEED, KIND_LABELS, OFFERED, Wanted
+from scoring.seen_runs import PEOPLE, truths
+from scoring.trajectory_methods import JUDGED
+from scoring.trajectory_methods import KIND as LABELS
+from scoring.views.starting import BOOTSTRAP_SEED, KIND_LABELS, OFFERED, Wanted, runnable
 
 
 class NewRunForm(forms.Form):
@@ -32,6 +35,16 @@ class NewRunForm(forms.Form):
         error_messages={"required": "Choose a task.", "invalid_choice": "Choose a task."},
     )
     encoders = forms.MultipleChoiceField(required=False)
+    truth = forms.ChoiceField(
+        required=False,
+        label="Truth: the labels of",
+        error_messages={"invalid_choice": "Choose a rater of the list."},
+    )
+    judge = forms.ChoiceField(
+        required=False,
+        label="Judge, for methods that read one",
+        error_messages={"invalid_choice": "Choose a rater of the list."},
+    )
     bootstrap_seed = forms.IntegerField(
         label=BOOTSTRAP_SEED.label,
         min_value=int(BOOTSTRAP_SEED.low or 0),
@@ -45,6 +58,9 @@ class NewRunForm(forms.Form):
         self.known = {corpus.slug: corpus for corpus in Corpus.objects.order_by("slug")}
         self.fields["corpora"].choices = [(slug, slug) for slug in self.known]
         self.fields["encoders"].choices = [(name, name) for name in encoders.names()]
+        raters = [(name, f"{name} ({n:,} runs)") for name, n in truths(list(self.known.values()))]
+        self.fields["truth"].choices = raters
+        self.fields["judge"].choices = [("", "none"), *(r for r in raters if r[0] != PEOPLE)]
         for kind, methods in OFFERED.items():
             self.fields[_all(kind)] = forms.BooleanField(required=False, label="All methods")
             self.fields[_methods(kind)] = forms.MultipleChoiceField(
@@ -66,7 +82,10 @@ class NewRunForm(forms.Form):
         unsaid = not data.get("encoders") and "encoders" not in self.errors
         if unsaid and any(method.encoder for method in methods):
             self.add_error("encoders", "Choose at least one encoder for these methods.")
+        if kind == LABELS and not data.get("truth") and "truth" not in self.errors:
+            self.add_error("truth", "Choose whose labels are the truth.")
         asked = {"corpora", "kind", "encoders", "bootstrap_seed", _methods(kind), _all(kind)}
+        asked |= {"truth", "judge"} if kind == LABELS else set()
         asked |= {_setting(kind, m, setting) for m in methods for setting in m.settings}
         for name in list(self.errors):
             if name not in asked and name != NON_FIELD_ERRORS:
@@ -74,10 +93,15 @@ class NewRunForm(forms.Form):
         return data
 
     def methods_of(self, kind: str) -> list[Method]:
-        """The methods chosen for a task, in the order of the registry."""
+        """The methods chosen for a task, in the order of the registry.
+
+        All of them are those that can run here.
+        """
         names = self.cleaned_data.get(_methods(kind)) or []
         everything = self.cleaned_data.get(_all(kind))
-        return [method for name, method in OFFERED[kind].items() if everything or name in names]
+        if everything:
+            return runnable(kind, self.cleaned_data.get("judge", ""))
+        return [method for name, method in OFFERED[kind].items() if name in names]
 
     def wanted(self) -> Iterator[Wanted]:
         """One run per chosen method, and per encoder where the method has one."""
@@ -87,10 +111,18 @@ class NewRunForm(forms.Form):
         for method in self.methods_of(kind):
             given = {s.name: self.value_of(kind, method, s) for s in method.settings}
             given["bootstrap_seed"] = BOOTSTRAP_SEED.default if seed is None else seed
-            if kind in ("task1", "task2", "task3"):
+            if kind != "surprisal":
                 given["method"] = method.name
+            if kind == LABELS:
+                given |= self.raters_for(method)
             for encoder in self.cleaned_data["encoders"] if method.encoder else [None]:
                 yield Wanted(kind, corpora, {**given, **({"encoder": encoder} if encoder else {})})
+
+    def raters_for(self, method: Method) -> dict[str, str]:
+        """Whose labels are the truth, and the judge where the method reads one."""
+        judge = self.cleaned_data.get("judge")
+        found = {"truth": self.cleaned_data["truth"]}
+        return found | ({"judge": judge} if judge and method.name in JUDGED else {})
 
     def value_of(self, kind: str, method: Method, setting: Setting) -> Any:
         """The chosen value in the setting's type; its default where the field was left empty."""
@@ -106,6 +138,7 @@ class NewRunForm(forms.Form):
                 "all": self[_all(kind)],
                 "methods": self[_methods(kind)],
                 "rows": list(self.rows(kind, methods)),
+                "raters": [self["truth"], self["judge"]] if kind == LABELS else [],
             }
             for kind, methods in OFFERED.items()
         ]

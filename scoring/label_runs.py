@@ -149,6 +149,20 @@ def results(run: Run) -> list[RunResult]:
     ]
 
 
+def texts_read(corpora: Sequence[Corpus], chosen: Mapping[str, Any]) -> set[str]:
+    """The distinct texts that a run with these parameters encodes; blank ones are none."""
+    read: set[str] = set()
+
+    def noted(texts: Sequence[str]) -> np.ndarray:
+        read.update(stripped for text in texts if (stripped := text.strip()))
+        return np.zeros((len(texts), 1), dtype=np.float32)
+
+    table = trajectory_detectors.TABLES.get(chosen["method"])
+    if table and "encoder" in chosen:
+        table(_runs(corpora, chosen), chosen["settings"], noted)
+    return read
+
+
 def corpora_of(run: Run) -> list[Corpus]:
     return list(Corpus.objects.filter(slug__in=run.parameters["corpora"]).order_by("slug"))
 

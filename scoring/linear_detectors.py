@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
 INNER_FOLDS = 3
 MAX_STEPS = 300
+NO_LABEL = "the training holds nothing that a label speaks of"
+ONE_CLASS = "the training holds one class only"
 
 
 class Fitted(Protocol):
@@ -62,9 +64,9 @@ def fit(
     y = table.y[rows]
     faulty = y != CLEAN
     if not len(y):
-        raise NothingToLearn("no_labelled_row_in_training")
+        raise NothingToLearn(NO_LABEL)
     if faulty.all() or not faulty.any():
-        raise NothingToLearn("one_class_in_training")
+        raise NothingToLearn(ONE_CLASS)
     strength, reached = _strength(table, rows, groups, seed)
     return Logistic(_trained(table.x[rows], y, strength), strength, float(faulty.mean()), reached)
 

@@ -47,6 +47,8 @@ def export_run(run: Run, folder: Path) -> dict[str, int]:
             f"Run {run.pk} is {run.get_state_display().lower()}. Only a run that is done has all "
             "its numbers."
         )
+    if not (SCRIPTS / f"{run.kind}.py").is_file():
+        raise ValueError(f"Runs of kind {run.kind} cannot be written as a folder.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} is there already and is not an empty folder. Name another one.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from scoring.estimates import Estimate, undefined
 Floats = NDArray[np.float64]
 RESAMPLES = 2000
 MAX_CELLS = 4_000_000
-ONE_CLASS = "one_class"
+ONE_CLASS = "all are of one class"
 
 
 def roc_auc(scores: ArrayLike, positive: ArrayLike) -> float | None:
@@ -40,8 +40,7 @@ def auc_estimate(
     Runs of one question are not independent, so they are drawn together. Resamples without a
     positive or a negative have no area: they are left out and counted as `undefined_resamples`, and
     where they are half or more there is no interval. `n` counts scores; the detail counts
-    positives, negatives and groups. Undefined, reason "one_class", where a class is missing, and
-    "no_observations" without scores.
+    positives, negatives and groups. Undefined where a class is missing or there are no scores.
     """
     values, truth = np.asarray(scores, np.float64), np.asarray(positive, bool)
     names, member = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
@@ -51,17 +50,17 @@ def auc_estimate(
         "questions": len(names),
     }
     if not len(values):
-        return undefined("no_observations", **detail)
+        return undefined("nothing is scored", **detail)
     area = roc_auc(values, truth)
     if area is None:
         return undefined(ONE_CLASS, n=len(values), **detail)
     if len(names) < 2:
-        return Estimate(area, "fewer_than_two_questions", n=len(values), detail=detail)
+        return Estimate(area, "there is one question only", n=len(values), detail=detail)
     drawn = _resampled(values, truth, member, len(names), resamples, seed)
     missing = int(np.isnan(drawn).sum())
     detail["undefined_resamples"] = missing
     if missing * 2 >= resamples:
-        return Estimate(area, "too_few_resamples", n=len(values), detail=detail)
+        return Estimate(area, "most resamples hold one class only", n=len(values), detail=detail)
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn[~np.isnan(drawn)], [tail, 1 - tail])
     return Estimate(area, n=len(values), ci=(float(low), float(high)), detail=detail)

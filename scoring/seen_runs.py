@@ -50,7 +50,9 @@ def truths(corpora: Sequence[Corpus]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda row: (row[0] != PEOPLE, -row[1], row[0]))
 
 
-def seen_runs(corpora: Sequence[Corpus], *, truth: str, judge: str = "") -> list[SeenRun]:
+def seen_runs(
+    corpora: Sequence[Corpus], *, truth: str, judge: str = "", with_steps: bool = True
+) -> list[SeenRun]:
     """Every run of `corpora`, in the order of corpus, format and external id; seven queries.
 
     `truth` and `judge` are names of raters, `truth` also PEOPLE. Signals by the rater of the truth
@@ -62,7 +64,7 @@ def seen_runs(corpora: Sequence[Corpus], *, truth: str, judge: str = "") -> list
     fields = ("pk", "corpus__slug", "format", "external_id", "question", "task", "response")
     rows = sorted(held.order_by().values_list(*fields), key=lambda row: row[1:4])
     groups = question_groups([(row[1], f"{row[2]}/{row[3]}", row[4], row[5]) for row in rows])
-    steps = _steps(held)
+    steps = _steps(held) if with_steps else {}
     signals = _signals(held, {truth} | _models(labelled.values(), truth))
     return [
         SeenRun(
@@ -85,7 +87,9 @@ def scope_of(corpora: Sequence[Corpus], parameters: Mapping[str, str]) -> Scope:
 
     By outside names: the same runs with the same labels have the same digest elsewhere.
     """
-    found = seen_runs(corpora, truth=parameters["truth"], judge=parameters.get("judge", ""))
+    raters = {"truth": parameters["truth"], "judge": parameters.get("judge", "")}
+    # What steps say is in the digest of their run.
+    found = seen_runs(corpora, **raters, with_steps=False)
     rows = runs_of(corpora).values_list("pk", "format", "external_id", "digest")
     names = {pk: row for pk, *row in rows}
     digest = hashlib.sha256()

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from dialfork_site.api_parts import UndefinedMixin, finite
-from scoring.models import DialogueScore, OnsetAnswer, Run, RunResult, SetDistance
+from scoring.models import DialogueScore, OnsetAnswer, Run, RunResult, SetDistance, TrajectoryScore
 from scoring.views.starting import KIND_LABELS, storable
 
 MOST_CORPORA = 20
@@ -123,6 +123,17 @@ class SetDistanceSerializer(UndefinedMixin, serializers.ModelSerializer):
     class Meta:
         model = SetDistance
         fields = ["workflow", "type", "k", "value", "status", "reason", "detail"]
+
+
+class TrajectoryScoreSerializer(UndefinedMixin, serializers.ModelSerializer):
+    """The higher the value, the more suspicious; `steps` holds [position, value]."""
+
+    trajectory = serializers.IntegerField(source="trajectory_id")
+    external_id = serializers.CharField(source="trajectory.external_id")
+
+    class Meta:
+        model = TrajectoryScore
+        fields = ["trajectory", "external_id", "value", "status", "reason", "detail", "steps"]
 
 
 class OnsetAnswerSerializer(serializers.ModelSerializer):

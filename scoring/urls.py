@@ -1,6 +1,6 @@
 from django.urls import path
 
-from scoring.views import compositions, leaderboards, new_comparison, new_run, runs
+from scoring.views import compositions, detectors, leaderboards, new_comparison, new_run, runs
 
 app_name = "scoring"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("runs/<int:pk>/cancel/", runs.cancel, name="cancel-run"),
     path("runs/<int:pk>/go-on/", runs.go_on, name="continue-run"),
     path("corpora/<slug:slug>/composition/", compositions.composition, name="composition"),
+    path("corpora/<slug:slug>/detectors/", detectors.detectors, name="detectors"),
     path("leaderboards/", leaderboards.leaderboards, name="leaderboards"),
     path("leaderboards/<slug:slug>/task-<int:task>/", leaderboards.leaderboard, name="leaderboard"),
 ]

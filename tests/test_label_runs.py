@@ -9,6 +9,7 @@ from benchmark.labelling import store_labels, store_signals
 from benchmark.models import Corpus, LabelSet, Trajectory, TrajectoryStep
 from scoring import encoders, label_runs, leases, runs, seen_runs
 from scoring.models import Chunk, Run, RunResult, TrajectoryScore
+from scoring.roc_areas import ONE_CLASS
 from scoring.run_kinds import planned
 from scoring.trajectory_methods import LABEL_METHODS
 
@@ -153,7 +154,7 @@ def test_one_class_has_no_area_but_a_ranking_of_steps(db):
     corpus, _rows = make_runs(labelled=[n for n in range(24) if n % 2])
     found = figures(done(corpus))
     area = found["auc", "all"]
-    assert (area.value, area.reason, area.n) == (None, "one_class", 12)
+    assert (area.value, area.reason, area.n) == (None, ONE_CLASS, 12)
     assert found["hit_at_1", "detector"].value == 1.0
 
 

@@ -7,11 +7,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from benchmark.label_records import LabelRecord, PlaceRecord
+from scoring import linear_detectors
 from scoring import trajectory_detectors as detectors
 from scoring.encoders import LexicalEncoder
 from scoring.linear_detectors import unbalanced
 from scoring.question_folds import folds_of, question_groups
-from scoring.roc_areas import auc_estimate, roc_auc
+from scoring.roc_areas import ONE_CLASS, auc_estimate, roc_auc
 from scoring.step_rankings import RankedRun, step_ranking
 from scoring.trajectory_features import (
     CONTRADICTED,
@@ -165,7 +166,7 @@ def test_training_without_a_class_gives_a_reason_instead_of_a_score():
     runs = [seen(key, True, question=f"q{key}") for key in range(6)]
     tested = [key == 0 for key in range(6)]
     found = scores("long_context", runs, tested)[0]
-    assert (found.value, found.reason) == (None, "one_class_in_training")
+    assert (found.value, found.reason) == (None, linear_detectors.ONE_CLASS)
 
 
 def test_steps_of_runs_that_are_all_faulty_still_teach_which_step_it_is():
@@ -279,7 +280,7 @@ def test_the_area_is_that_of_scikit_learn_with_ties_and_resampled_by_question():
 def test_an_area_without_a_class_has_a_reason():
     assert roc_auc([1, 2], [True, True]) is None
     found = auc_estimate([0.1, 0.2], [True, True], ["a", "b"])
-    assert (found.value, found.reason, found.n) == (None, "one_class", 2)
+    assert (found.value, found.reason, found.n) == (None, ONE_CLASS, 2)
 
 
 def test_the_true_step_is_ranked_beside_first_last_and_random():

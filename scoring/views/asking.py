@@ -7,13 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.models import Corpus
-from scoring.methods import METHODS, Method, Setting, method_of
+from scoring.methods import METHODS, Method, Setting, named
 from scoring.models import Run
-from scoring.views.starting import SURPRISAL, Wanted
+from scoring.trajectory_methods import JUDGED
+from scoring.trajectory_methods import KIND as LABELS
+from scoring.views.starting import OFFERED, SURPRISAL, Wanted, runnable
 
 # Names of tasks in the command, and the kinds of run they are.
-KINDS = {"1": "task1", "2": "task2", "3": "task3", "turns": "surprisal"}
-DEFAULT_METHODS = {"task1": "flow_kl", "task2": "flow_score", "task3": "novelty"}
+KINDS = {"1": "task1", "2": "task2", "3": "task3", "turns": "surprisal", "runs": LABELS}
+DEFAULT_METHODS = {
+    "task1": "flow_kl",
+    "task2": "flow_score",
+    "task3": "novelty",
+    LABELS: "step_classifier",
+}
 # What the others are compared with, where all methods ran.
 REFERENCES = {"task1": "flow_kl", "task2": "discounted_alignment", "task3": "novelty"}
 FLAGS = ("matching", "same_role", "threshold")
@@ -30,6 +37,8 @@ class Asked:
     seed: int | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    truth: str = ""
+    judge: str = ""
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], encoder: str) -> Asked:
@@ -48,6 +57,8 @@ class Asked:
             options["seed"],
             {name: options[name] for name in FLAGS if options[name] is not None},
             given,
+            options["truth"] or "",
+            options["judge"] or "",
         )
 
 
@@ -69,6 +80,10 @@ def wanted(corpus: Corpus, asked: Asked) -> Iterator[Wanted]:
 
 
 def chosen_methods(asked: Asked) -> Iterator[tuple[str, Method]]:
+    if (asked.truth or asked.judge) and asked.task != "runs":
+        raise ValueError("--truth and --judge go with --task runs")
+    if asked.task == "runs" and not asked.truth:
+        raise ValueError("--task runs needs --truth: the rater whose labels are to be predicted")
     if asked.everything and asked.methods:
         raise ValueError("--all takes every method; leave --method out")
     if asked.everything and asked.task is None:
@@ -81,10 +96,10 @@ def chosen_methods(asked: Asked) -> Iterator[tuple[str, Method]]:
             raise ValueError("--task turns has the one method surprisal")
         yield kind, SURPRISAL
     elif asked.everything:
-        yield from ((kind, method) for method in METHODS[kind].values())
+        yield from ((kind, method) for method in runnable(kind, asked.judge))
     else:
         for name in dict.fromkeys(asked.methods or [DEFAULT_METHODS[kind]]):
-            yield kind, method_of(kind, name)
+            yield kind, named(OFFERED[kind], name)
 
 
 def settings_of(kind: str, method: Method, asked: Asked, *, alone: bool) -> dict[str, Any]:
@@ -92,6 +107,9 @@ def settings_of(kind: str, method: Method, asked: Asked, *, alone: bool) -> dict
     refused; among several, each takes what it has."""
     own = {setting.name: setting for setting in method.settings}
     found: dict[str, Any] = {} if kind == "surprisal" else {"method": method.name}
+    if kind == LABELS:
+        found["truth"] = asked.truth
+        found |= {"judge": asked.judge} if asked.judge and method.name in JUDGED else {}
     found |= {name: value for name, value in asked.flags.items() if alone or name in own}
     found |= {name: read(own[name], text) for name, text in asked.given.items() if name in own}
     if asked.seed is not None:

@@ -17,6 +17,7 @@ from benchmark.records import FORK_TYPES
 from benchmark.views.paging import choice, number
 from scoring import leaderboards as reading
 from scoring.charts import Figure, interval_bar
+from scoring.detector_boards import corpora_with_detectors
 from scoring.leaderboard_tables import (
     AVERAGE,
     Cell,
@@ -90,9 +91,11 @@ class Row:
 def leaderboards(request: HttpRequest) -> HttpResponse:
     """Which corpora have results, per task."""
     found = reading.corpora_with_runs()
-    slugs = sorted({slug for names in found.values() for slug in names})
+    detected = corpora_with_detectors()
+    slugs = sorted(detected.union(*found.values()))
     rows = [
-        (slug, [(int(task[-1]), slug in names) for task, names in found.items()]) for slug in slugs
+        (slug, [(int(task[-1]), slug in names) for task, names in found.items()], slug in detected)
+        for slug in slugs
     ]
     return render(request, "scoring/leaderboards.html", {"rows": rows, "tasks": TASKS.values()})
 

@@ -12,18 +12,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from benchmark.models import Corpus
+from benchmark.models import Corpus, Trajectory
 from benchmark.views.paging import choice
 from scoring import encoders
 from scoring.corpora import scope_of
 from scoring.forms import NewRunForm
-from scoring.methods import METHODS
 from scoring.stored_encoders import StoredOnly, encoder_for
+from scoring.trajectory_methods import KIND as LABELS
 from scoring.views.planned_work import work_of
 from scoring.views.starting import OFFERED, Started, start
 
 DEFAULT_KIND = "task2"
-DEFAULT_METHODS = {"task1": "flow_kl", "task2": "flow_score", "task3": "novelty"}
+DEFAULT_METHODS = {
+    "task1": "flow_kl",
+    "task2": "flow_score",
+    "task3": "novelty",
+    LABELS: "step_classifier",
+}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,14 +78,17 @@ def asked_for(request: HttpRequest) -> dict[str, Any]:
         "encoders": given("encoder") or [settings.ENCODER],
         "surprisal-methods": ["surprisal"],
     }
-    for each in METHODS:
+    for name in ("truth", "judge"):
+        if name in request.GET:
+            initial[name] = request.GET[name]
+    for each in DEFAULT_METHODS:
         chosen = given("method") if each == kind else []
         initial[f"{each}-methods"] = chosen or [DEFAULT_METHODS[each]]
     return initial
 
 
 def corpora(form: NewRunForm) -> list[dict[str, Any]]:
-    """Corpora with dialogues, those with forks first, and whether each is chosen."""
+    """Corpora with dialogues or runs, those with forks first, and whether each is chosen."""
     rows = Corpus.objects.annotate(
         n_dialogues=Count("dialogues", distinct=True),
     ).order_by("slug")
@@ -92,11 +100,18 @@ def corpora(form: NewRunForm) -> list[dict[str, Any]]:
             .annotate(n=Count("dialogues__forks"))
         )
     )
+    trajectories = Trajectory.objects.order_by().values_list("corpus__slug").annotate(n=Count("pk"))
+    n_runs = Counter(dict(trajectories))
     chosen = form["corpora"].value() or []
     found = [
-        {"corpus": row, "n_forks": forks[row.slug], "chosen": row.slug in chosen}
+        {
+            "corpus": row,
+            "n_forks": forks[row.slug],
+            "n_runs": n_runs[row.slug],
+            "chosen": row.slug in chosen,
+        }
         for row in rows
-        if row.n_dialogues
+        if row.n_dialogues or n_runs[row.slug]
     ]
     return sorted(found, key=lambda row: (not row["n_forks"], row["corpus"].slug))
 

@@ -24,6 +24,7 @@ UNDEFINED = {
     "scores": Q(value__isnull=True),
     "set_distances": Q(value__isnull=True),
     "onset_answers": ~Q(reason=""),
+    "trajectory_scores": Q(value__isnull=True),
 }
 
 
@@ -88,6 +89,7 @@ def row_sets(run: Run) -> tuple[str, ...]:
         "task1": ("set_distances", "scores"),
         "task3": ("onset_answers",),
         "comparison": (),
+        "labels": ("trajectory_scores",),
     }.get(run.kind, ("scores",))
 
 

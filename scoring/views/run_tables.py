@@ -21,8 +21,15 @@ STATISTICS = {
     "score": "Score",
     "difference": "Difference from the reference",
     "path score": "Path score",
+    "auc": "ROC-AUC over runs, each scored by a detector that never saw its question",
+    "auc_by_corpus": "ROC-AUC within one corpus",
+    "auc_by_model": "ROC-AUC within the runs of one model",
+    "auc_by_type": "ROC-AUC of runs with one type against runs without a hallucination",
+    "step_auc": "ROC-AUC over steps",
+    "hit_at_1": "The named step ranks first",
+    "mrr": "Mean of 1 / rank of the named step",
 }
-UNITS = {"task1": "sets of forks", "comparison": "comparisons"}
+UNITS = {"task1": "sets of forks", "comparison": "comparisons", "labels": "agent runs"}
 
 
 def title(statistic: str) -> str:
@@ -63,12 +70,13 @@ def by_statistic(rows: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]
 def table(statistic: str, rows: Sequence[RunResult]) -> dict[str, Any]:
     ends = [v for r in rows for v in (r.value, r.ci_low, r.ci_high) if v is not None]
     low, high = charts.axis_of(statistic, ends)
+    chance = 0.5 if statistic in charts.AREAS else 0.0
     return {
         "statistic": title(statistic),
         "low": low,
         "high": high,
         "rows": [
-            (row, charts.interval_bar(row.value, row.ci_low, row.ci_high, low, high))
+            (row, charts.interval_bar(row.value, row.ci_low, row.ci_high, low, high, chance))
             for row in rows
         ],
     }

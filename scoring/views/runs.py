@@ -7,18 +7,22 @@ from collections import Counter
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from benchmark.label_records import PERSON
+from benchmark.models import LabelSet
 from benchmark.views.paging import Page, number
 from scoring import runs as running
 from scoring import tasks
 from scoring.methods import METHODS
 from scoring.models import Run, SetDistance
+from scoring.seen_runs import PEOPLE
+from scoring.trajectory_methods import KIND as LABELS
 from scoring.views.naming import method_label, task_label
 from scoring.views.progress import UNDEFINED, progress, row_sets, with_progress
 from scoring.views.run_tables import results, unit
@@ -57,9 +61,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         "name": method_label(found),
         "task": task_label(found),
         "parameters": parameters(found),
-        "page": answers_page(request, found)
-        if found.kind == "task3"
-        else scores_page(request, found),
+        "page": rows_page(request, found),
         "sets": sets(found),
         "board": board(found),
     }
@@ -69,6 +71,8 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 def board(run: Run) -> str:
     """Address of the leaderboard that lists the run or its comparison; "" where none does."""
     kind = run.parameters.get("task") if run.kind == "comparison" else run.kind
+    if kind == LABELS:
+        return reverse("scoring:detectors", args=[run.corpus.slug])
     if kind not in METHODS:
         return ""
     return reverse("scoring:leaderboard", args=[run.corpus.slug, int(kind[-1])])
@@ -116,6 +120,40 @@ def go_on(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         messages.warning(request, "The run was neither cancelled nor did it fail.")
     return redirect(found)
+
+
+def rows_page(request: HttpRequest, run: Run) -> Page:
+    """The rows of a run of any kind."""
+    pages = {"task3": answers_page, LABELS: suspicions_page}
+    return pages.get(run.kind, scores_page)(request, run)
+
+
+def suspicions_page(request: HttpRequest, run: Run) -> Page:
+    """Agent runs, the most suspicious first and those without a value last; `?from=N` skips N."""
+    start = number(request, "from") or 0
+    rows = run.trajectory_scores.select_related("trajectory").defer("trajectory__task")
+    ordered = rows.order_by(F("value").desc(nulls_last=True), "pk")
+    found = list(ordered[start : start + PAGE + 1])
+    shown = found[:PAGE]
+    truth = labels_by(run, [score.trajectory_id for score in shown])
+    for score in shown:
+        score.truth = truth.get(score.trajectory_id)
+        score.worst = max(score.steps, key=lambda step: step[1], default=None)
+    return Page(shown, before=start, after=start + PAGE if len(found) > PAGE else None)
+
+
+def labels_by(run: Run, keys: list[int]) -> dict[int, bool]:
+    """Whether the rater of the truth sees a hallucination in each run; people by majority."""
+    named = run.parameters["truth"]
+    sets = LabelSet.objects.filter(trajectory__in=keys, post_reveal=False, trial=1)
+    people = named == PEOPLE
+    sets = sets.filter(**({"rater__kind": PERSON} if people else {"rater__name": named}))
+    said: dict[int, list[bool]] = {}
+    real = sets.filter(rater__simulated=False)
+    for pk, present in real.values_list("trajectory_id", "present"):
+        said.setdefault(pk, []).append(present)
+    halves = {pk: 2 * sum(each) - len(each) for pk, each in said.items()}
+    return {pk: balance > 0 for pk, balance in halves.items() if balance}
 
 
 def scores_page(request: HttpRequest, run: Run) -> Page:

@@ -9,8 +9,12 @@ from typing import Any
 from benchmark.models import Corpus
 from scoring import runs, tasks
 from scoring.corpora import Scope
+from scoring.encoders import EncoderUnavailable
+from scoring.finetuned_detectors import weights_of
 from scoring.methods import METHODS, MOST_SEED, TASKS, THRESHOLD, Method, Setting
 from scoring.models import Run
+from scoring.trajectory_methods import KIND as LABELS
+from scoring.trajectory_methods import LABEL_METHODS, TUNED
 
 SURPRISAL = Method(
     "surprisal",
@@ -18,10 +22,15 @@ SURPRISAL = Method(
     "How improbable each turn is under the flow graph of its workflow.",
     settings=(THRESHOLD,),
 )
-OFFERED: Mapping[str, Mapping[str, Method]] = {**METHODS, "surprisal": {"surprisal": SURPRISAL}}
+OFFERED: Mapping[str, Mapping[str, Method]] = {
+    **METHODS,
+    "surprisal": {"surprisal": SURPRISAL},
+    LABELS: LABEL_METHODS,
+}
 KIND_LABELS: Mapping[str, str] = {
     **{kind: f"Task {kind[-1]}: {label.lower()}" for kind, label in TASKS.items()},
     "surprisal": "Every turn: surprisal",
+    LABELS: "Agent runs: detectors of hallucinations",
     "comparison": "Comparison of runs",
 }
 BOOTSTRAP_SEED = Setting("bootstrap_seed", 0, "Seed of the intervals", low=0, high=MOST_SEED)
@@ -43,6 +52,27 @@ class Started:
 
     run: Run
     new: bool
+
+
+def runnable(kind: str, judge: str = "") -> list[Method]:
+    """The methods of a kind that can run here, in the order of the registry.
+
+    Of the detectors of agent runs, those whose weights are on this machine; without a judge, those
+    that need none.
+    """
+    return [method for method in OFFERED[kind].values() if kind != LABELS or _can(method, judge)]
+
+
+def _can(method: Method, judge: str) -> bool:
+    if method.name == "judge_label":
+        return bool(judge)
+    if method.name not in TUNED:
+        return True
+    try:
+        weights_of(method.name)
+    except EncoderUnavailable:
+        return False
+    return True
 
 
 def start(wanted: Wanted, by: Any, scope: Scope | None = None) -> Started:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring import encoders
+from scoring import encoders, finetuned_detectors, sentence_encoders
 
 
 class Command(BaseCommand):
@@ -13,11 +13,22 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="one of: " + ", ".join(encoders.names()))
+        tuned = ", ".join(finetuned_detectors.MODELS)
+        known = ", ".join(encoders.names())
+        parser.add_argument("name", help=f"one of: {known}; to be fine-tuned: {tuned}")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            revision = encoders.pull(options["name"])
+            revision = pulled(options["name"])
         except (encoders.UnknownEncoder, encoders.EncoderUnavailable) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{options['name']} is ready: {revision}")
+
+
+def pulled(name: str) -> str:
+    """Fetch the weights of an encoder, or of a transformer that detectors fine-tune."""
+    model = finetuned_detectors.MODELS.get(name)
+    if model is None:
+        return encoders.pull(name)
+    sentence_encoders.fetch(model)
+    return finetuned_detectors.weights_of(name)

@@ -16,7 +16,9 @@ from benchmark.models import Corpus
 from scoring import encoders, runs, tasks
 from scoring.methods import METHODS
 from scoring.models import Run, RunResult
+from scoring.trajectory_methods import LABEL_METHODS
 from scoring.views.asking import KINDS, Asked, comparisons, wanted
+from scoring.views.run_tables import unit
 from scoring.views.starting import Wanted
 
 
@@ -24,12 +26,13 @@ class Command(BaseCommand):
     help = (
         "Score a corpus in the foreground: sets of forks against conformant sets (--task 1), forks "
         "against their sources (--task 2), the first off-track turn (--task 3), the surprisal of "
-        "every turn (--task turns), or everything (--all). A run that was interrupted goes on "
-        "where it stopped; a finished one is shown again."
+        "every turn (--task turns), agent runs (--task runs), or everything (--all). A run that "
+        "was interrupted goes on where it stopped; a finished one is shown again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        names = "; ".join(f"task {kind[-1]}: {', '.join(METHODS[kind])}" for kind in METHODS)
+        offered = {**{kind[-1]: METHODS[kind] for kind in METHODS}, "runs": LABEL_METHODS}
+        names = "; ".join(f"task {task}: {', '.join(known)}" for task, known in offered.items())
         parser.add_argument("slug", help="the corpus; for the tasks the one that holds the forks")
         parser.add_argument("--task", choices=list(KINDS), help="2 where nothing else is said")
         parser.add_argument(
@@ -55,6 +58,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--seed", type=int, help="of the intervals and of the methods that draw"
         )
+        parser.add_argument(
+            "--truth", help="of --task runs: the rater whose labels are to be predicted"
+        )
+        parser.add_argument("--judge", help="of --task runs: a rater whose labels may be read")
         parser.add_argument("--threshold", type=float, help="of the flow graph's clusters")
         parser.add_argument(
             "--chunk-size",
@@ -120,7 +127,7 @@ class Command(BaseCommand):
         with tqdm(
             total=now["total"],
             initial=now["done"],
-            unit=" dialogues",
+            unit=f" {unit(run)}",
             desc=f"run {run.pk}",
             disable=not sys.stderr.isatty(),
             leave=False,

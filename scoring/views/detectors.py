@@ -1,0 +1,123 @@
+"""Which detector finds hallucinations in the agent runs of a corpus: one table, controls apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from benchmark.models import Corpus
+from benchmark.views.paging import choice
+from scoring.charts import interval_bar
+from scoring.detector_boards import COLUMNS, Detector, DetectorBoard, detector_board
+from scoring.label_summaries import AUC, AUC_BY_MODEL, AUC_BY_TYPE
+from scoring.leaderboard_tables import Cell
+from scoring.views import csv_files
+
+CHANCE = 0.5
+FILE_COLUMNS = (
+    "run",
+    "method",
+    "origin",
+    "encoder",
+    "judge",
+    "settings",
+    "statistic",
+    "group",
+    "value",
+    "reason",
+    "n",
+    "left out",
+    "low",
+    "high",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A detector with its cells in the order of the columns; `bar` is its area as a drawing."""
+
+    detector: Detector
+    cells: Sequence[Cell | None]
+    main: Cell | None
+    bar: Mapping[str, float] | None
+
+
+@require_safe
+def detectors(request: HttpRequest, slug: str) -> HttpResponse:
+    """`?truth=NAME` chooses whose labels were predicted; `?format=csv` gives every figure."""
+    corpus = get_object_or_404(Corpus, slug=slug)
+    board = detector_board(corpus, request.GET.get("truth", ""))
+    choice(request, "truth", board.truths or ["(no detector has run)"])
+    if csv_files.wanted(request):
+        return csv_files.answer(f"{corpus.slug}-detectors", FILE_COLUMNS, lines(board))
+    context = {
+        "corpus": corpus,
+        "board": board,
+        "columns": [label for *_, label in COLUMNS],
+        "groups": [
+            ("", [row_of(each) for each in board.detectors]),
+            ("Controls", [row_of(each) for each in board.controls]),
+        ],
+        "orders": [
+            (name, [cells.get((statistic, name)) for statistic, *_ in COLUMNS])
+            for name, cells in board.orders.items()
+        ],
+        "grids": [
+            grid
+            for grid in (
+                by_group(board, "By type", AUC_BY_TYPE, board.types),
+                by_group(board, "By model", AUC_BY_MODEL, board.models),
+            )
+            if grid["groups"]
+        ],
+        "width": len(COLUMNS) + 5,
+    }
+    return render(request, "scoring/detectors.html", context)
+
+
+def row_of(detector: Detector) -> Row:
+    main = detector.cell(AUC)
+    bar = interval_bar(main.value, main.low, main.high, 0, 1, CHANCE) if main else None
+    return Row(detector, [detector.cell(*column[:2]) for column in COLUMNS], main, bar)
+
+
+def by_group(
+    board: DetectorBoard, heading: str, statistic: str, groups: Sequence[str]
+) -> dict[str, Any]:
+    """Areas of every detector by type or by model; a cell may be absent (None)."""
+    return {
+        "heading": heading,
+        "groups": groups,
+        "lines": [
+            (each, [each.cell(statistic, group) for group in groups]) for each in board.everything
+        ],
+    }
+
+
+def lines(board: DetectorBoard) -> list[tuple[Any, ...]]:
+    """Every figure of every run shown, a line each."""
+    return [
+        (
+            row.run,
+            row.method,
+            row.origin,
+            row.encoder,
+            row.judge,
+            ", ".join(row.settings),
+            statistic,
+            group,
+            cell.value,
+            cell.reason,
+            cell.n,
+            cell.skipped,
+            cell.low,
+            cell.high,
+        )
+        for row in board.everything
+        for (statistic, group), cell in row.cells.items()
+    ]
