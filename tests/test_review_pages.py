@@ -254,7 +254,7 @@ def test_a_page_costs_the_same_whatever_the_length(
     with django_assert_max_num_queries(20):
         visitor.get(at(item, "compare"))
     visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         visitor.get(at(item, "item"))
 
 
