@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 RESAMPLES = 2000
 MOST_CELLS = 4_000_000
+MOST_KEPT = 40_000_000
 
 NO_RUN = "no run to compute it from"
 ONE_CLUSTER = "the runs are of one question, so there is no interval"
@@ -36,14 +37,14 @@ class Draws:
 
     `order` sorts the runs by their question, `starts` (C,) says where each question begins in that
     order. `seed` and `resamples` say how they are drawn: when first used, and the draws are `kept`
-    for the next statistic while they are small.
+    for the next statistic up to MOST_KEPT cells (two bytes each).
     """
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
     resamples: int = RESAMPLES
     seed: int = 0
-    kept: dict[int, Floats] = field(default_factory=dict, repr=False, compare=False)
+    kept: dict[int, NDArray[np.uint16]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def clusters(self) -> int:
@@ -60,16 +61,21 @@ class Draws:
     def resampled(self, sums: Floats) -> Floats:
         """Sums of each resample, (C, K) to (resamples, K)."""
         size = max(1, MOST_CELLS // max(1, self.clusters))
-        parts = []
-        for batch, start in enumerate(range(0, self.resamples, size)):
-            drawn = min(size, self.resamples - start)
-            weights = self.kept.get(batch)
-            if weights is None:
-                weights = person_weights(self.clusters, resamples=drawn, seed=self.seed + batch)
-            if drawn == self.resamples:
-                self.kept[batch] = weights
-            parts.append(weights @ sums)
-        return np.concatenate(parts)
+        starts = range(0, self.resamples, size)
+        return np.concatenate(
+            [
+                self._weights(batch, min(size, self.resamples - start)) @ sums
+                for batch, start in enumerate(starts)
+            ]
+        )
+
+    def _weights(self, batch: int, drawn: int) -> Floats:
+        if batch in self.kept:
+            return self.kept[batch].astype(np.float64)
+        weights = person_weights(self.clusters, resamples=drawn, seed=self.seed + batch)
+        if self.resamples * self.clusters <= MOST_KEPT and weights.max() <= np.iinfo(np.uint16).max:
+            self.kept[batch] = weights.astype(np.uint16)
+        return weights
 
 
 def draws_of(keys: Sequence[Hashable], *, resamples: int = RESAMPLES, seed: int = 0) -> Draws:
