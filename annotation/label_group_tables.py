@@ -14,6 +14,7 @@ from annotation.label_pairs import LabelPairs, grouped
 from annotation.label_type_tables import left_out, number, percent
 
 UNNAMED = "(no model)"
+NO_POOL = "no run that both have labelled belongs to a pool"
 
 
 def group_rows(pairs: LabelPairs, names: Sequence[str]) -> list[dict[str, object]]:
@@ -66,6 +67,6 @@ def pools_figure(pairs: LabelPairs, pools: Mapping[int, str]) -> Figure:
         rows,
         n,
         note=note,
-        reason="" if rows else NO_RUN,
+        reason="" if rows else NO_POOL,
         drawn=Drawn("points", "group", "agreement"),
     )

@@ -134,6 +134,19 @@ def _estimate(value: float, drawn: Floats | None, n: int, clusters: int, reason:
     return Estimate(float(value), "" if ci else RARELY_DEFINED, n=n, ci=ci, detail=detail)
 
 
+def cluster_share(found: Estimate) -> Estimate:
+    """A bootstrapped share of 0 or 1 with Wilson's interval for as many units as questions.
+
+    No resample can differ from such a share, so that the bootstrap is silent about it. Counting
+    every question once errs on the wide side.
+    """
+    if found.value not in (0.0, 1.0) or found.reason != ALWAYS_THE_SAME:
+        return found
+    questions = int(found.detail["clusters"])
+    ci = wilson(int(found.value) * questions, questions).ci
+    return Estimate(found.value, n=found.n, ci=ci, detail=found.detail)
+
+
 def share(part: float, whole: float, reason: str = NO_RUN) -> Estimate:
     """A share of counts with Wilson's interval; `reason` where the whole is 0."""
     return wilson(int(part), int(whole)) if whole else undefined(reason)

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from annotation.figure_tables import Column, Drawn, Figure
-from annotation.label_intervals import Draws, Floats, estimates, share
+from annotation.label_intervals import Draws, Floats, cluster_share, estimates, share
 from annotation.label_marks import Ints, Marks, marks_of, spots, step_flags
 from annotation.label_pairs import Bools, Labels, Run
 from annotation.label_single_tables import no_types
@@ -65,13 +65,14 @@ def placed(runs: Sequence[Run], labels: Labels, draws: Draws) -> Placed:
 def parts_of(found: Placed, run: Ints, member: Floats) -> list[Estimate]:
     """Share of all rows that are of each group: `member` (rows, groups), `run` the row's run.
 
-    Intervals are by bootstrap over questions.
+    Intervals are by bootstrap over questions; for none or all, Wilson's over questions.
     """
     sums = np.zeros((len(found.runs), member.shape[1], 2))
     np.add.at(sums[..., 0], run, member)
     np.add.at(sums[..., 1], run, np.ones_like(member))
     part = {"part": (lambda cells: ratio(cells[..., 0], cells[..., 1]), NO_PLACE)}
-    return estimates(found.draws, sums, part, [len(run)] * member.shape[1])["part"]
+    shares = estimates(found.draws, sums, part, [len(run)] * member.shape[1])["part"]
+    return [cluster_share(each) for each in shares]
 
 
 def components_figure(found: Placed) -> Figure:

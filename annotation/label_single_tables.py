@@ -11,7 +11,7 @@ import numpy as np
 
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_group_tables import UNNAMED
-from annotation.label_intervals import NO_RUN, Draws, estimates, share
+from annotation.label_intervals import NO_RUN, Draws, cluster_share, estimates, share
 from annotation.label_pairs import Labels, Run, grouped
 from annotation.label_type_tables import left_out, percent
 from annotation.people_resampling import ratio
@@ -76,7 +76,8 @@ def distribution_figure(labels: Labels, draws: Draws) -> Figure:
         np.broadcast_arrays(labels.types, labels.types.sum(axis=1, keepdims=True)), axis=-1
     )
     part = {"of_types": (lambda sums: ratio(sums[..., 0], sums[..., 1]), NO_TYPED)}
-    of_types = estimates(draws, parts, part, [total] * len(TYPES))["of_types"]
+    drawn = estimates(draws, parts, part, [total] * len(TYPES))["of_types"]
+    of_types = [cluster_share(each) for each in drawn]
     seen, typed = int((labels.present & labels.typed).sum()), int(labels.typed.sum())
     rows = [
         {"type": name, "runs": int(given[k]), "of_types": of_types[k]}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.agreement import wilson
 from annotation.label_marks import marks_of, spots, step_flags
 from annotation.label_pairs import labels_of
 from annotation.label_structure import AGGREGATORS, aggregated
@@ -66,6 +67,16 @@ def test_a_place_without_a_type_stands_for_all_types_of_its_run_and_it_is_said()
     found = named(tables([marked(1, [Place(1, ACTION)], [FACTUAL, LOGICAL])]), "type-components")
     assert found.n == 2 and "1 of 1 places count more than once" in found.note
     assert row(found, type=LOGICAL, component=ACTION)["places"] == 1
+
+
+def test_a_share_of_none_has_the_interval_of_its_questions():
+    runs = [marked(at, [Place(1, ACTION), Place(2, ACTION)]) for at in range(6)]
+    table = named(tables(runs), "components")
+    none, every = row(table, component=THOUGHT)["share"], row(table, component=ACTION)["share"]
+    assert (none.value, none.n, none.ci) == (0.0, 12, wilson(0, 6).ci)
+    assert (every.value, every.ci) == (1.0, wilson(6, 6).ci)
+    alone = row(named(tables(runs[:1]), "components"), component=THOUGHT)["share"]
+    assert alone.ci is None and "one question" in alone.reason
 
 
 def test_a_part_that_is_not_named_is_counted_as_left_out():
