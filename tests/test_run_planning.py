@@ -174,9 +174,9 @@ def test_a_plan_takes_as_many_queries_for_many_runs_as_for_few(inside, django_as
     judge = let_judge_answer(large, "judge-b")
     create_run_study(slug="large", title="Large", corpora=[large], seed=1, n_seats=9, judge=judge)
     inside.get(at("plan"))
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         inside.get(at("plan"))
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         inside.get(at("plan", "large"))
 
 
