@@ -138,6 +138,8 @@ def record_slider(assignment: Assignment, value: int) -> SliderRating:
     """
     if not 0 <= value <= 100:
         raise AnswerRefused("rating", _("Give a whole number from 0 to 100."))
+    if is_run(assignment):
+        raise StepLocked(_("This item has no such step."))
     try:
         with transaction.atomic():
             seat = lock(assignment)

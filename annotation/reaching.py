@@ -66,7 +66,8 @@ def find(user: Any, token: str) -> Assignment:
     Raises NotYours when there is none, or when `user` can see the conditions.
     """
     shown = ("item__dialogue__workflow", "item__trajectory", "item__judge_answer")
-    return _only(_mine(user, token).select_related(*shown, "seat__study"))
+    mine = _mine(user, token).select_related(*shown, "seat__study")
+    return _only(mine.defer("item__judge_answer__raw"))
 
 
 def find_to_save(user: Any, token: str, step: Step) -> tuple[Assignment, Answers]:

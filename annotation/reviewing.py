@@ -21,7 +21,7 @@ from annotation.review_links import PARTS, answer_of, comparison_of
 from annotation.run_words import label_in_words
 from benchmark.label_records import PERSON, REVIEW, REVISION, LabelRecord
 from benchmark.labelling import records_of, same, store_label
-from benchmark.models import LabelSet, Rater
+from benchmark.models import LabelSet, Rater, Trajectory
 from benchmark.records import BadRecord
 
 AGREE = JudgeComparison.Agreement.AGREE
@@ -92,7 +92,7 @@ def record_review(assignment: Assignment, values: Mapping[str, Any]) -> Review:
 
     Raises AnswerRefused (naming the field), StepLocked (skipped), AnsweredBefore.
     """
-    content = review_answers.checked(assignment.item.trajectory, values)
+    content = review_answers.checked(_run_of(assignment), values)
     with transaction.atomic():
         seat = answering.lock(assignment)
         record = _record(seat, assignment, content, REVIEW)
@@ -141,7 +141,7 @@ def record_revision(assignment: Assignment, values: Mapping[str, Any]) -> Revise
 
     Raises AnswerRefused (naming the field), StepLocked (no changed mind), AnsweredBefore.
     """
-    content = review_answers.checked(assignment.item.trajectory, values)
+    content = review_answers.checked(_run_of(assignment), values)
     with transaction.atomic():
         seat = answering.lock(assignment)
         given = answers(assignment)
@@ -203,10 +203,10 @@ def _record(
 
 def _store(seat: Seat, assignment: Assignment, record: LabelRecord) -> LabelSet:
     rater, _created = Rater.objects.get_or_create(
-        name=seat.pseudonym, defaults={"kind": PERSON, "simulated": seat.simulated}
+        name=seat.pseudonym, kind=PERSON, defaults={"simulated": seat.simulated}
     )
     try:
-        return store_label(assignment.item.trajectory, record, rater=rater)
+        return store_label(_run_of(assignment), record, rater=rater)
     except BadRecord:
         # A label of this seat that came back with a release, without its item.
         held = LabelSet.objects.get(
@@ -216,6 +216,13 @@ def _store(seat: Seat, assignment: Assignment, record: LabelRecord) -> LabelSet:
             stage=record.stage,
         )
         raise AnsweredBefore(in_words(held)) from None
+
+
+def _run_of(assignment: Assignment) -> Trajectory:
+    run = assignment.item.trajectory
+    if run is None:
+        raise StepLocked(_("This item has no such step."))
+    return run
 
 
 def _require_same(stored: LabelSet, record: LabelRecord) -> None:

@@ -198,6 +198,41 @@ def test_marks_made_offline_are_sent_once_when_the_connection_is_back(visitor, l
     assert label_of(Review.objects.get()).types == ("logical",)
 
 
+def test_what_was_left_on_this_device_comes_back_with_rows_and_all(visitor, live_server, item):
+    """The browser ended before anything reached the server."""
+    visitor.goto(url(live_server, item, "review"))
+    visitor.route("**/draft/", lambda route: route.abort())
+    visitor.locator('[name="types"][value="referential"]').check()
+    visitor.locator('[name="places"][value="final"]').check()
+    row = visitor.locator("[data-places] > li")
+    row.locator("summary").click()
+    row.locator('input[type="number"]').fill("3")
+    expect(visitor.locator('[data-is="offline"]')).to_be_visible()
+    other = visitor.context.new_page()
+    visitor.close(run_before_unload=False)
+    other.goto(url(live_server, item, "review"))
+    expect(other.locator('[data-places] > li input[type="number"]')).to_have_value("3")
+    expect(other.locator('[data-is="saved"]')).to_be_visible()
+    assert Draft.objects.get().values == {
+        "types": ["referential"],
+        "places": ["final"],
+        "evidence-final": "3",
+    }
+
+
+def test_a_number_that_is_not_asked_for_any_more_holds_nothing_up(visitor, live_server, item):
+    visitor.goto(url(live_server, item, "review"))
+    referential = visitor.locator('[name="types"][value="referential"]')
+    referential.check()
+    visitor.locator('[name="places"][value="2.thought"]').check()
+    visitor.locator("[data-places] summary").click()
+    visitor.locator('[name="evidence-2.thought"]').fill("2")
+    expect(visitor.locator('[data-is="invalid"]')).to_be_visible()
+    referential.uncheck()
+    expect(visitor.locator('[data-is="saved"]')).to_be_visible()
+    assert Draft.objects.get().values == {"places": ["2.thought"]}
+
+
 def test_a_newer_draft_of_another_tab_can_be_taken_with_its_places(visitor, live_server, item):
     visitor.goto(url(live_server, item, "review"))
     other = visitor.context.new_page()
@@ -215,7 +250,10 @@ def test_a_newer_draft_of_another_tab_can_be_taken_with_its_places(visitor, live
     expect(visitor.locator('[name="places"][value="1.action"]')).not_to_be_checked()
 
 
-def test_pages_of_a_run_can_be_read_by_machines_and_fit_a_phone(visitor, live_server, item):
+@pytest.mark.layout
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_of_a_run_passes_axe_and_fits_at_both_widths(visitor, live_server, item, scheme):
+    visitor.emulate_media(color_scheme=scheme)
     visitor.goto(url(live_server, item, "review"))
     for name in ("factual", "referential", "scope"):
         visitor.locator(f'[name="types"][value="{name}"]').check()
@@ -224,20 +262,20 @@ def test_pages_of_a_run_can_be_read_by_machines_and_fit_a_phone(visitor, live_se
     visitor.locator('[name="places"][value="2.thought"]').check()
     visitor.locator("[data-places] summary").click()
     visitor.locator('[name="rationale"]').fill(WHY)
-    look(visitor, "review")
+    look(visitor, f"review-{scheme}")
     visitor.get_by_role("button", name="Confirm review").click()
     at_step(visitor, "compare")
-    look(visitor, "compare")
+    look(visitor, f"compare-{scheme}")
     for label in ("Disagree", "Yes"):
         visitor.locator(".seg label", has_text=label).click()
     visitor.locator('[name="on"]').first.check()
     visitor.get_by_role("button", name="Confirm and go on").click()
     at_step(visitor, "revise")
-    look(visitor, "revise")
+    look(visitor, f"revise-{scheme}")
     visitor.set_viewport_size(PHONE)
     visitor.get_by_role("button", name="Confirm the new answer").click()
     at_step(visitor, "review")
     visitor.goto(url(live_server, item, "item"))
-    look(visitor, "given_run")
+    look(visitor, f"given-run-{scheme}")
     visitor.goto(live_server.url + reverse("annotation:guidelines"))
-    look(visitor, "run_guidelines")
+    look(visitor, f"run-guidelines-{scheme}")

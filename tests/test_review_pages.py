@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation import reviewing
+from annotation import drafts, reviewing
 from annotation.models import (
     Assignment,
     Delivery,
@@ -19,6 +19,7 @@ from annotation.models import (
     StepTime,
     Webhook,
 )
+from benchmark.label_records import PlaceRecord
 from benchmark.models import LabelSet, Rater
 from tests.run_rows import NO, first_item, make_run_study, yes
 from tests.test_withdrawing import everything
@@ -410,3 +411,32 @@ def test_the_last_answer_of_a_run_is_announced_and_the_first_is_not(visitor, ite
     assert not Delivery.objects.exists()
     visitor.post(at(item, "compare"), DISAGREE | {"changed": "no"})
     assert Delivery.objects.get().event == "annotation.submitted"
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "href"),
+    [
+        (PlaceRecord(2), "Step 2</a>", "#step-2"),
+        (PlaceRecord(None), "No step named", ""),
+        (PlaceRecord(None, "response"), "Final response</a>", "#step-3"),
+    ],
+)
+def test_a_judge_that_names_no_part_or_no_step_is_shown_as_it_is(visitor, item, place, words, href):
+    run, answer = item.item.trajectory, item.item.judge_answer
+    run.response = ""
+    run.save()
+    answer.labels.places.all().delete()
+    step = run.steps.filter(position=place.step).first()
+    answer.labels.places.create(step=step, component=place.component)
+    visitor.post(at(item, "review"), {"present": "no"})
+    text = visitor.get(at(item, "compare")).content.decode()
+    judge = text.split('id="judge-h"')[1].split("</section>")[0]
+    assert words in judge
+    assert (f'href="{href}"' in judge) == bool(href)
+
+
+def test_without_script_the_last_of_two_tabs_is_kept(visitor, item, monkeypatch):
+    put(visitor, item, "review", {"present": "yes"})
+    monkeypatch.setattr(drafts, "current", lambda *_: None)
+    visitor.post(at(item, "review"), {"present": "no", "keep": "1"})
+    assert Draft.objects.get().values == {"present": "no"}

@@ -376,3 +376,12 @@ def test_keeping_leaves_the_answers_under_the_pseudonym(item):
 def test_answering_takes_as_many_queries_whatever_the_run(item, django_assert_max_num_queries):
     with django_assert_max_num_queries(26):
         reviewing.record_review(item, yes())
+
+
+def test_a_conversation_has_no_review_and_a_run_no_rating(item, late):
+    with pytest.raises(StepLocked):
+        judging.record_slider(item, 50)
+    with pytest.raises(StepLocked):
+        reviewing.record_review(late, NO)
+    with pytest.raises(StepLocked):
+        reviewing.record_review(late, yes())

@@ -202,10 +202,13 @@ def _keep(request: HttpRequest, assignment: Assignment, step: judging.Step) -> H
         return None
     reaching.require_waiting(assignment, step, judging.answers(assignment))
     held = drafts.current(assignment, step)
+    form = ReviewForm(request.POST)
     try:
-        drafts.save(assignment, step, ReviewForm(request.POST).flat, held.revision if held else 0)
+        drafts.save(assignment, step, form.flat, held.revision if held else 0)
+    except drafts.StaleDraft as stale:
+        # Who works without script has nobody to ask which of two tabs is meant: the last one.
+        drafts.save(assignment, step, form.flat, stale.newer.revision)
     except judging.AnswerRefused as refused:
-        form = ReviewForm(request.POST)
         form.add_error(None, str(refused))
         return bench.page(request, assignment, step, judging.answers(assignment), form, status=400)
     return redirect(f"{reverse(f'annotation:{step}', args=[assignment.token])}#places-h")

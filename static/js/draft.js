@@ -11,7 +11,7 @@
   const maxAge = 14 * 24 * 3600 * 1000;
   const [pause, longest, soon, seldom] = [500, 1500, 5000, 60000];
   // Asked anew each time: rows of fields come and go.
-  const fields = () => [...form.elements].filter((e) => e.name && !["hidden", "submit"].includes(e.type));
+  const fields = () => [...form.elements].filter((e) => e.name && !e.disabled && !["hidden", "submit"].includes(e.type));
   const button = form.querySelector("button.primary");
   const troubles = document.querySelector(".troubles");
   let revision = Number(form.dataset.revision);

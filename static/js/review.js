@@ -55,8 +55,9 @@
     }
     const shown = [...kinds.querySelectorAll("input:checked")].map((box) => box.value);
     const evidence = row.querySelector("[data-evidence]");
-    const first = evidence.querySelector("input").max === "0";
-    evidence.hidden = first || !(shown.length ? shown : types).includes("referential");
+    const number = evidence.querySelector("input");
+    evidence.hidden = number.max === "0" || !(shown.length ? shown : types).includes("referential");
+    number.disabled = evidence.hidden;
   }
 
   form.addEventListener("change", ({ target }) => {
@@ -99,6 +100,7 @@
       event.preventDefault();
       here ||= steps[0];
       marking = true;
+      said.textContent = said.dataset.which;
     } else if (letter === "x") {
       event.preventDefault();
       here ||= steps[0];
