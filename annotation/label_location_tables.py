@@ -129,23 +129,28 @@ def first_step_figure(pairs: LabelPairs, within: Sequence[int] = (0, 1, 3)) -> F
     n, away = int(kept.sum()), first[1] - first[0]
     if not n:
         return Figure("first-steps", title, columns, (), 0, reason=NO_BOTH_PLACED)
-    parts = np.stack([np.where(kept, abs(away), 0), kept], axis=-1)[:, None, :]
-    mean = {"mean": (lambda sums: ratio(sums[..., 0], sums[..., 1]), NO_BOTH_PLACED)}
     rows: list[dict[str, object]] = [
-        {"measure": f"within {w} step{'s' * (w > 1)}" if w else "the same step"}
-        | {"share": share((kept & (abs(away) <= w)).sum(), n), "steps": None}
-        for w in within
+        {"measure": word, "share": share((kept & hit).sum(), n), "steps": None}
+        for word, hit in _nearness(pairs.other.rater, away, within).items()
     ]
-    for word, side in (("later", away > 0), ("earlier", away < 0)):
-        rows.append(
-            {"measure": f"{pairs.other.rater} is {word}"}
-            | {"share": share((kept & side).sum(), n), "steps": None}
-        )
-    distance = estimates(pairs.draws, parts, mean, [n])["mean"][0]
+    distance = _between(pairs, kept, away)
     rows.append({"measure": "steps between, mean", "share": None, "steps": distance})
     out = len(pairs) - n
     note = left_out(out, len(pairs), "in which not both name a step")
     return Figure("first-steps", title, columns, rows, n, note=note)
+
+
+def _nearness(rater: str, away: np.ndarray, within: Sequence[int]) -> dict[str, np.ndarray]:
+    near = {
+        f"within {w} step{'s' * (w > 1)}" if w else "the same step": abs(away) <= w for w in within
+    }
+    return near | {f"{rater} is later": away > 0, f"{rater} is earlier": away < 0}
+
+
+def _between(pairs: LabelPairs, kept: Bools, away: np.ndarray) -> Estimate:
+    parts = np.stack([np.where(kept, abs(away), 0), kept], axis=-1)[:, None, :]
+    mean = {"mean": (lambda sums: ratio(sums[..., 0], sums[..., 1]), NO_BOTH_PLACED)}
+    return estimates(pairs.draws, parts, mean, [int(kept.sum())])["mean"][0]
 
 
 def _onsets(records: Iterable[LabelRecord]) -> np.ndarray:

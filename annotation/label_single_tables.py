@@ -16,6 +16,7 @@ from annotation.label_pairs import Labels, Run, grouped
 from annotation.label_type_tables import left_out, percent
 from annotation.people_resampling import ratio
 from benchmark.label_records import FLAGS, SCOPE, TYPES
+from scoring.estimates import Estimate
 
 ALL_MODELS = "all models"
 NO_TYPED = "no run has a type"
@@ -72,12 +73,7 @@ def distribution_figure(labels: Labels, draws: Draws) -> Figure:
     total = int(given.sum())
     if reason:
         return Figure("types", title, columns, (), 0, reason=reason, drawn=drawn)
-    parts = np.stack(
-        np.broadcast_arrays(labels.types, labels.types.sum(axis=1, keepdims=True)), axis=-1
-    )
-    part = {"of_types": (lambda sums: ratio(sums[..., 0], sums[..., 1]), NO_TYPED)}
-    drawn = estimates(draws, parts, part, [total] * len(TYPES))["of_types"]
-    of_types = [cluster_share(each) for each in drawn]
+    of_types = _of_types(labels, draws)
     seen, typed = int((labels.present & labels.typed).sum()), int(labels.typed.sum())
     rows = [
         {"type": name, "runs": int(given[k]), "of_types": of_types[k]}
@@ -86,6 +82,16 @@ def distribution_figure(labels: Labels, draws: Draws) -> Figure:
     ]
     note = f"{total} types of {seen} runs. {_untyped(labels)}".strip()
     return Figure("types", title, columns, rows, total, note=note, drawn=drawn)
+
+
+def _of_types(labels: Labels, draws: Draws) -> list[Estimate]:
+    """What part of all types given each type is, with intervals over questions."""
+    sizes = labels.types.sum(axis=1, keepdims=True)
+    parts = np.stack(np.broadcast_arrays(labels.types, sizes), axis=-1)
+    part = {"part": (lambda sums: ratio(sums[..., 0], sums[..., 1]), NO_TYPED)}
+    total = int(labels.types.sum())
+    found = estimates(draws, parts, part, [total] * len(TYPES))["part"]
+    return [cluster_share(each) for each in found]
 
 
 def sizes_figure(labels: Labels) -> Figure:
