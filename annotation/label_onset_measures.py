@@ -5,6 +5,9 @@ agent accuracy that of runs whose agent at fault is named (Zhang et al. 2025, Wh
 task failures and when?). Who names no step is wrong there. The baselines "first" and "last" name
 that step of every run; "random step" and "random agent" are what a uniform guess over the steps of
 a run, or over its agents, is right to expect: in closed form, nothing is drawn.
+
+An agent is known by its name before a bracket: logs add what it is doing, "Orchestrator (thought)",
+and publishers and judges blame the Orchestrator.
 """
 
 from __future__ import annotations
@@ -61,13 +64,27 @@ class Guess:
     agent: Sequence[str]
 
 
+def actor(name: str) -> str:
+    """The name of an agent without what stands in brackets after it.
+
+    >>> actor("Orchestrator (-> WebSurfer)")
+    'Orchestrator'
+    """
+    return name.partition(" (")[0].strip()
+
+
+def actors(run: Run) -> list[str]:
+    """Who acts in each step of a run."""
+    return [actor(name) for name in run.agents]
+
+
 def agent_named(run: Run, record: LabelRecord) -> str:
     """The agent a label blames: by name where it gives one, else whose step it names, else ""."""
     given = record.meta.get("mistake_agent")
     if isinstance(given, str) and given:
-        return given
+        return actor(given)
     onset = record.onset
-    return run.agents[onset - 1] if onset and onset <= len(run.agents) else ""
+    return actor(run.agents[onset - 1]) if onset and onset <= len(run.agents) else ""
 
 
 def truth_of(
@@ -105,7 +122,7 @@ def fixed_guess(truth: Truth, name: str) -> Guess:
     """The baseline that names the first or the last step of every run."""
     steps = np.ones(len(truth), dtype=np.intp) if name == FIRST else truth.steps
     agents = [
-        run.agents[step - 1] if step <= len(run.agents) else ""
+        actor(run.agents[step - 1]) if step <= len(run.agents) else ""
         for run, step in zip(truth.runs, steps.tolist(), strict=True)
     ]
     return Guess(name, np.ones(len(truth), dtype=bool), steps, agents)
@@ -158,7 +175,7 @@ def random_step(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Estim
     for w in within:
         hits = np.minimum(n, t + w) - np.maximum(1, t - w) + 1
         found[f"within_{w}"] = _mean_of(truth.draws, hits / n, everywhere, NO_REFERENCE)
-    counts = [run.agents.count(agent) for run, agent in zip(truth.runs, truth.agent, strict=True)]
+    counts = [actors(run).count(agent) for run, agent in zip(truth.runs, truth.agent, strict=True)]
     known = np.array([bool(agent) for agent in truth.agent], dtype=bool)
     far = (t * (t - 1) + (n - t) * (n - t + 1)) / 2 / n
     return found | {
@@ -173,7 +190,7 @@ def random_step(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Estim
 def random_agent(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Estimate]:
     """What an agent drawn uniformly from those of each run is right to expect; names no step."""
     hits = [
-        (agent in run.agents) / len(set(run.agents)) if run.agents else 0.0
+        (agent in actors(run)) / len(set(actors(run))) if run.agents else 0.0
         for run, agent in zip(truth.runs, truth.agent, strict=True)
     ]
     known = np.array([bool(agent) for agent in truth.agent], dtype=bool)

@@ -80,6 +80,17 @@ def test_the_agent_named_by_the_publisher_goes_before_the_speaker_of_the_step():
     assert agent_named(one, at_step(PEOPLE, 0)) == ""
 
 
+def test_what_an_agent_is_doing_is_no_part_of_its_name():
+    agents = ("Boss (thought)", "Boss (-> Surfer)", "Surfer", "Surfer")
+    one = run(1, 1, 2, agents=agents)
+    one.labels[PEOPLE] = at_step(PEOPLE, 1, meta={"mistake_agent": "Boss"})
+    table = named(figures([one], PEOPLE, [JUDGE], **QUICK), "onsets")
+    assert row(table, predictor=JUDGE)["agent"].value == 1.0
+    assert row(table, predictor="last")["agent"].value == 0.0
+    assert row(table, predictor=RANDOM_STEP)["agent"].value == 0.5
+    assert row(table, predictor=RANDOM_AGENT)["agent"].value == 0.5
+
+
 def test_a_judge_that_names_the_agent_and_no_step_has_the_agent_right():
     said_agent = at_step(JUDGE, 0, meta={"mistake_agent": "B"})
     one = run(1, 3)

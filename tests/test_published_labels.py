@@ -279,14 +279,15 @@ def who_when(logs):
 
 
 def by_hand(logs):
-    """Accuracies in per cent, counted log by log without our code."""
+    """Accuracies counted log by log without our code; "Orchestrator (thought)" is Orchestrator."""
     sums = {}
 
     def add(key, value):
         sums.setdefault(key, []).append(value)
 
     for log in logs:
-        names, step, agent = speakers(log), int(log["mistake_step"]), log["mistake_agent"]
+        names = [name.split(" (")[0] for name in speakers(log)]
+        step, agent = int(log["mistake_step"]), log["mistake_agent"]
         last, different = len(names) - 1, sorted(set(names))
         add(("first", "within_0"), step == 0)
         add(("last", "within_0"), step == last)
