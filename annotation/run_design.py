@@ -15,12 +15,16 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush, heappushpop
 from itertools import cycle, islice
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from annotation.design import DesignError
+
+# So many judgements are dealt at once: more spread the models no better, and take their square.
+MOST_SLOTS = 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -89,7 +93,7 @@ def draw_runs(
     rng = random.Random(seed)
     chosen = balanced(units, min(len(units), limit or len(units), room), rng)
     table = _Table(n_seats, reached, rng)
-    for block in _blocks(chosen, n_seats // reached, rng):
+    for block in _blocks(chosen, max(1, min(n_seats, MOST_SLOTS) // reached), rng):
         table.deal(block)
     for held in table.held:
         rng.shuffle(held)
@@ -101,22 +105,45 @@ def balanced(units: Sequence[RunCandidate], n: int, rng: random.Random) -> list[
     """`n` of the runs, from the models in turn, and in each of the questions used least."""
     if n >= len(units):
         return list(units)
-    by_model: dict[str, list[RunCandidate]] = defaultdict(list)
-    for unit in units:
-        by_model[unit.model].append(unit)
-    for pile in by_model.values():
-        rng.shuffle(pile)
+    piles: dict[str, _Pile] = {}
     used: Counter[str] = Counter()
+    for unit in rng.sample(units, len(units)):
+        piles.setdefault(unit.model, _Pile(used)).add(unit)
     taken: list[RunCandidate] = []
     while len(taken) < n:
-        models = [name for name in sorted(by_model) if by_model[name]]
+        models = [name for name in sorted(piles) if piles[name]]
         rng.shuffle(models)
-        for name in models[: n - len(taken)]:
-            pile = by_model[name]
-            place = min(range(len(pile)), key=lambda i: used[_group(pile[i])])
-            taken.append(pile.pop(place))
-            used[_group(taken[-1])] += 1
+        taken += [piles[name].take() for name in models[: n - len(taken)]]
     return sorted(taken)
+
+
+class _Pile:
+    """The runs of one model, of which the next is one of the question that was `used` least."""
+
+    def __init__(self, used: Counter[str]) -> None:
+        self.used = used
+        self.groups: dict[str, list[RunCandidate]] = {}
+        self.heap: list[tuple[int, int, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.heap)
+
+    def add(self, unit: RunCandidate) -> None:
+        group = _group(unit)
+        if group not in self.groups:
+            heappush(self.heap, (self.used[group], len(self.groups), group))
+        self.groups.setdefault(group, []).append(unit)
+
+    def take(self) -> RunCandidate:
+        count, order, group = heappop(self.heap)
+        # Another model may have used the question since: what is stale is too low, never too high.
+        while count < self.used[group]:
+            count, order, group = heappushpop(self.heap, (self.used[group], order, group))
+        unit = self.groups[group].pop()
+        self.used[group] += 1
+        if self.groups[group]:
+            heappush(self.heap, (self.used[group], order, group))
+        return unit
 
 
 def _check(

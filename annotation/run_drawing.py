@@ -14,6 +14,7 @@ from annotation.refusals import EnrolmentRefused
 from annotation.run_design import RunCandidate, RunPlan, draw_runs
 from annotation.run_shapes import RunShape
 from annotation.study_drawing import BATCH, store_seats
+from annotation.study_shapes import MOST_SEATS
 from benchmark.models import Corpus, JudgeAnswer, LabelSet, Rater, Trajectory
 
 FIRST_TRIAL = 1
@@ -57,6 +58,11 @@ def fill(study: Study, corpora: Sequence[Corpus], shape: RunShape) -> None:
         raise EnrolmentRefused(problem)
     pool = _pool(corpora, shape)
     n_seats = shape.seats_for(len(pool.candidates))
+    if n_seats > MOST_SEATS:
+        raise EnrolmentRefused(
+            f"That takes {n_seats:,} seats; a study has at most {MOST_SEATS:,}. Give more runs to "
+            "a seat, or draw fewer."
+        )
     if shape.n_simulated > n_seats:
         raise EnrolmentRefused(f"Of {n_seats} seats {shape.n_simulated} cannot be simulated.")
     plan = _draw(pool, shape, n_seats, study.seed)

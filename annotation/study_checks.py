@@ -62,6 +62,18 @@ def _check_runs(study: Study) -> None:
             f"{study.judge.name!r} is no judge but of the kind "
             f"“{study.judge.get_kind_display().lower()}”."
         )
+    for name, text in (("title", study.title), ("slug", study.slug)):
+        if study.judge is not None and (told := _told_of(study.judge, text)):
+            raise EnrolmentRefused(
+                f"The {name} is shown to annotators and names the judge, {told!r}, whom they are "
+                "not to know before their own answer. Choose a neutral one."
+            )
+
+
+def _told_of(judge: Rater, text: str) -> str:
+    """The name or the model of `judge` where `text` holds it, "" otherwise."""
+    names = (judge.name, judge.model)
+    return next((n for n in names if len(n) > 2 and n.lower() in text.lower()), "")
 
 
 def _check_codes(codes: Mapping[str, str]) -> None:

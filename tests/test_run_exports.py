@@ -7,6 +7,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from django.urls import reverse
 
 from annotation import exporting, reviewing
 from annotation.enrolment import assign_seat
@@ -200,3 +201,13 @@ def test_a_list_is_one_cell():
     )
     assert in_words([]) == ""
     assert in_words(False) is False
+
+
+def test_the_page_asks_for_no_kind_of_item_and_writes_the_file(study, client, researcher):
+    client.force_login(researcher)
+    address = reverse("annotation:exports", args=[study.slug])
+    assert "Which items" not in client.get(address).content.decode()
+    values = {"format": "csv", "judges": "people", "attempts": "all"}
+    assert "is ready" in client.post(address, values, follow=True).content.decode()
+    assert study.exports.get().counts["assignments"]["submitted"] == 2
+    assert client.post(address, values | {"judges": "no one"}).status_code == 400

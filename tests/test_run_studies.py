@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation import launching, run_studies, study_drawing
+from annotation import launching, run_drawing, run_studies, study_drawing
 from annotation.models import Assignment, Item, Study
 from annotation.refusals import EnrolmentRefused
 from annotation.run_shapes import RunShape
@@ -133,6 +133,9 @@ def test_runs_of_several_corpora_are_judged_together():
         ({"pass_mark": 1}, "pass mark is 1"),
         ({"title": "Foil round"}, "tells them about the design"),
         ({"slug": "fork-round"}, "tells them about the design"),
+        ({"title": "What Judge-A says"}, "title is shown to annotators and names the judge"),
+        ({"slug": "large-1-round"}, "slug is shown to annotators and names the judge, 'large-1'"),
+        ({"n_seats": 0, "runs_per_seat": 1, "per_item": 2, "n_simulated": 30}, "Of 24 seats 30"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence_and_leaves_nothing(settings, words):
@@ -140,6 +143,12 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence_and_leaves_nothing(settin
         make_run_study(**settings)
     assert not Study.objects.exists()
     assert not Item.objects.exists()
+
+
+def test_more_seats_than_a_study_may_have_are_refused(monkeypatch):
+    monkeypatch.setattr(run_drawing, "MOST_SEATS", 20)
+    with pytest.raises(EnrolmentRefused, match="takes 24 seats; a study has at most 20"):
+        make_run_study(n_seats=0, runs_per_seat=1)
 
 
 def test_a_corpus_without_runs_is_refused():

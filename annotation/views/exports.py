@@ -74,7 +74,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_object_or_404(Study, slug=slug)
     if request.method != "POST":
         return _page(request, study, {"format": "csv", **Filter().to_json()})
-    given = {name: request.POST.get(name, "") for name in CHOICES}
+    given = {name: request.POST.get(name, "") for name in CHOICES if name in _asked(study)}
     asked: dict[str, Any] = {**given, "questionnaire": "questionnaire" in request.POST}
     format = request.POST.get("format", "")
     try:
@@ -98,8 +98,8 @@ def _page(
         "silent": any(map(_is_open, exports)) and _worker_is_silent(exports),
         "formats": FORMATS,
         "choices": [
-            {"name": name, "label": ASKED[name], "options": options, "chosen": asked[name]}
-            for name, options in WORDS.items()
+            {"name": name, "label": ASKED[name], "options": WORDS[name], "chosen": asked.get(name)}
+            for name in _asked(study)
         ],
         "asked": asked,
         "error": error,
@@ -107,6 +107,12 @@ def _page(
     part = request.headers.get("HX-Request") and request.method == "GET"
     template = "annotation/_exports.html" if part else "annotation/exports.html"
     return render(request, template, context, status=status)
+
+
+def _asked(study: Study) -> list[str]:
+    """The choices there are: agent runs have main items only."""
+    runs = study.kind == Study.Kind.RUNS
+    return [name for name in WORDS if not (runs and name == "items")]
 
 
 def _is_open(export: Export) -> bool:
