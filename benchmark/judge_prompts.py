@@ -30,6 +30,7 @@ FIELDS: Mapping[str, str] = {
     "run": "the whole run: mandates where known, then every step with all its parts",
 }
 NOT_GIVEN = "(not given)"
+HIGHEST = 1_000_000
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*\Z")
 _MARKS = {part: f"[[{part}]]" for part in PARTS}
@@ -61,7 +62,6 @@ class Prompt:
     """A version of a prompt.
 
     `variant` says where it stands in its `variant_set`, by axis; the language is one of the axes.
-    Raises BadRecord where name, version or a field is not allowed.
     """
 
     name: str
@@ -70,20 +70,6 @@ class Prompt:
     system: str = ""
     variant_set: str = ""
     variant: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not _NAME.match(self.name) or len(self.name) > 80:
-            reason = "must be small letters, digits and hyphens, at most 80 characters"
-            raise BadRecord("name", f"{self.name[:90]!r} {reason}")
-        if self.version < 1:
-            raise BadRecord("version", f"is {self.version}; versions count from 1")
-        if not self.user.strip():
-            raise BadRecord(str(self), "the user's part is empty")
-        for name in self.fields:
-            if name not in FIELDS:
-                raise BadRecord(
-                    str(self), f"names the field {{{name}}}; known are {', '.join(FIELDS)}"
-                )
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"
@@ -109,6 +95,23 @@ class Prompt:
     def fields(self) -> list[str]:
         """The names of its fields, in the order they first stand in."""
         return list(dict.fromkeys(_FIELD.findall(f"{self.system}\n{self.user}")))
+
+
+def checked(prompt: Prompt) -> Prompt:
+    """`prompt`, which can be stored and asked; BadRecord where name, version, words or a field is
+    not allowed."""
+    if not _NAME.match(prompt.name) or len(prompt.name) > 80:
+        reason = "must be small letters, digits and hyphens, at most 80 characters"
+        raise BadRecord("name", f"{prompt.name[:90]!r} {reason}")
+    if not 1 <= prompt.version <= HIGHEST:
+        raise BadRecord("version", f"is {prompt.version}; versions count from 1 to {HIGHEST:,}")
+    if not prompt.user.strip():
+        raise BadRecord(str(prompt), "the user's part is empty")
+    for name in prompt.fields:
+        if name not in FIELDS:
+            known = ", ".join(FIELDS)
+            raise BadRecord(str(prompt), f"names the field {{{name}}}; known are {known}")
+    return prompt
 
 
 def prompt_of_text(
@@ -151,7 +154,7 @@ def messages(
 ) -> list[dict[str, str]]:
     """The messages that ask `prompt` about a run; `longest` as in `fields_of_run`."""
     fields = fields_of_run(run, steps, longest=longest)
-    return render(prompt, {name: fields[name] for name in prompt.fields})
+    return render(prompt, {name: fields[name] for name in prompt.fields if name in fields})
 
 
 def fields_of_run(
@@ -264,7 +267,7 @@ def _version(data: Mapping[str, Any], row: Any) -> Prompt:
         blocks[axis] = axes[axis][level]
     system, user = (_joined(row.get(p, data.get(p, [])), blocks, p) for p in PARTS)
     language = {LANGUAGE: data[LANGUAGE]} if _need(data, LANGUAGE, str, "") else {}
-    return Prompt(
+    found = Prompt(
         _need(data, "name", str),
         _need(row, "version", int),
         user,
@@ -272,6 +275,9 @@ def _version(data: Mapping[str, Any], row: Any) -> Prompt:
         _need(data, "variant_set", str, ""),
         levels | language,
     )
+    if found.variant_set and not _NAME.match(found.variant_set):
+        raise BadRecord("variant_set", "must be small letters, digits and hyphens")
+    return checked(found)
 
 
 def _joined(names: Iterable[Any], blocks: Mapping[str, Any], part: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from benchmark.judge_prompts import Prompt, prompt_of_text, shipped
+from benchmark.judge_prompts import Prompt, checked, prompt_of_text, shipped
 from benchmark.models import JudgePrompt, Rater
 from benchmark.records import BadRecord
 
@@ -41,8 +41,10 @@ def prompt_of(row: JudgePrompt) -> Prompt:
 def stored_prompt(prompt: Prompt) -> JudgePrompt:
     """The row of `prompt`, made when it is first used.
 
-    Raises BadRecord where the name and version are here with other words.
+    Raises BadRecord where the name and version are here with other words, or a judge could not be
+    asked with it.
     """
+    checked(prompt)
     row, _ = JudgePrompt.objects.get_or_create(
         name=prompt.name,
         version=prompt.version,

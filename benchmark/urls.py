@@ -1,6 +1,15 @@
 from django.urls import path
 
-from benchmark.views import corpora, dialogue_lists, dialogue_pages, trajectories, workflows
+from benchmark.views import (
+    corpora,
+    dialogue_lists,
+    dialogue_pages,
+    judges,
+    prompt_variants,
+    prompts,
+    trajectories,
+    workflows,
+)
 
 app_name = "benchmark"
 urlpatterns = [
@@ -11,4 +20,14 @@ urlpatterns = [
     path("corpora/<slug:slug>/trajectories/", trajectories.trajectories, name="trajectories"),
     path("dialogues/<int:pk>/", dialogue_pages.dialogue, name="dialogue"),
     path("trajectories/<int:pk>/", trajectories.trajectory, name="trajectory"),
+    path("judges/", judges.judges, name="judges"),
+    path("judges/<int:pk>/", judges.judge, name="judge"),
+    path("judge-answers/<int:pk>/", judges.answer, name="judge-answer"),
+    path("prompts/", prompts.prompts, name="prompts"),
+    path("prompts/<slug:name>/<int:version>/", prompts.prompt, name="prompt"),
+    path(
+        "corpora/<slug:slug>/prompt-variants/",
+        prompt_variants.prompt_variants,
+        name="prompt-variants",
+    ),
 ]

@@ -13,6 +13,7 @@ from annotation.enrolment import assign_seat
 from benchmark.models import Dialogue
 from dialfork_site.roles import ANNOTATORS
 from scoring.models import Run
+from tests.run_rows import judge_run
 from tests.small import make_trajectory
 from tests.studies import make_study
 
@@ -95,6 +96,8 @@ def every_address(annotator) -> dict[str, str]:
         "<step>": "rate",
         "<app_label>": "auth",
         "<id>": "1",
+        "<slug:name>": "whole-run",
+        "<int:version>": "1",
         "<int:task>": "1",
     }
     filled = {}
@@ -111,6 +114,10 @@ def every_address(annotator) -> dict[str, str]:
 
 
 def key_for(name: str, dialogue: Dialogue) -> int:
+    if "judge" in name:
+        run = dialogue.corpus.trajectories.get()
+        answer = run.judge_answers.first() or judge_run(run)
+        return answer.pk if "answer" in name else answer.rater_id
     if "run" in name:
         return Run.objects.get().pk
     if "trajector" in name:

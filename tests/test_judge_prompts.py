@@ -15,6 +15,7 @@ from benchmark.judge_locations import RunStep
 from benchmark.judge_prompts import (
     FIELDS,
     Prompt,
+    checked,
     fields_of_run,
     load,
     messages,
@@ -77,6 +78,11 @@ def test_braces_in_the_text_of_a_run_fill_nothing():
     prompt = Prompt("plain", 1, "Q: {question} R: {run}")
     (message,) = render(prompt, {"question": "{run} {question}", "run": "{question}"})
     assert message == {"role": "user", "content": "Q: {run} {question} R: {question}"}
+
+
+def test_a_run_cannot_be_put_to_a_prompt_with_a_field_nobody_knows():
+    with pytest.raises(BadRecord, match="odd@1: needs the field mood"):
+        messages(Prompt("odd", 1, "{run} {mood}"), RUN, STEPS)
 
 
 def test_every_field_must_be_given_and_no_other():
@@ -149,7 +155,7 @@ def test_a_stored_text_becomes_the_same_prompt_again():
 )
 def test_a_prompt_that_could_not_be_asked_is_refused(values, words):
     with pytest.raises(BadRecord, match=words):
-        Prompt(**{"name": "plain", "version": 1, "user": "{run}"} | values)
+        checked(Prompt(**{"name": "plain", "version": 1, "user": "{run}"} | values))
 
 
 def test_an_unknown_prompt_names_those_there_are():
