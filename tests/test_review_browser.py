@@ -147,6 +147,14 @@ def test_what_does_not_apply_is_not_asked(visitor, live_server, item):
     assert label_of(Review.objects.get()).present is False
 
 
+def test_on_a_phone_what_was_refused_comes_into_sight(visitor, live_server, item):
+    visitor.set_viewport_size(PHONE)
+    visitor.goto(url(live_server, item, "review"))
+    visitor.locator(".seg label", has_text="Yes").click()
+    visitor.get_by_role("button", name="Confirm review").click()
+    expect(visitor.locator("#err-types")).to_be_in_viewport()
+
+
 def test_a_run_without_script(browser, client, annotator, live_server, item):
     context = browser.new_context(java_script_enabled=False)
     client.force_login(annotator)

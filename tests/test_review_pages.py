@@ -213,6 +213,7 @@ def test_somebody_elses_run_is_not_there(client, other_annotator, researcher, it
 def test_guidelines_speak_of_what_one_judges(visitor, item):
     text = visitor.get(reverse("annotation:guidelines")).content.decode()
     assert "The five types" in text
+    assert "?about=forks" not in text
     other = visitor.get(reverse("annotation:guidelines") + "?about=forks").content.decode()
     assert "The five types" not in other
     assert "How closely did the assistant follow" in other

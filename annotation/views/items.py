@@ -164,11 +164,14 @@ def problem(request: HttpRequest, assignment: Assignment) -> HttpResponse:
 @require_safe
 def guidelines(request: HttpRequest) -> HttpResponse:
     """What each step asks, of conversations or of runs: as asked for, or as one's studies are."""
+    seated = Study.objects.filter(seats__user=request.user.pk)
+    kinds = set(seated.values_list("kind", flat=True).order_by())
     about = request.GET.get("about")
     if about not in Study.Kind.values:
-        kinds = Study.objects.filter(seats__user=request.user.pk).values_list("kind", flat=True)
-        about = "runs" if set(kinds) == {Study.Kind.RUNS} else "forks"
-    return render(request, "annotation/guidelines.html", {"about": about})
+        about = Study.Kind.RUNS if kinds == {Study.Kind.RUNS} else Study.Kind.FORKS
+    # Who judges one kind of item is not told of another.
+    context = {"about": about, "both": len(kinds) != 1}
+    return render(request, "annotation/guidelines.html", context)
 
 
 def _step(

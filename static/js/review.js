@@ -108,6 +108,9 @@
     }
   }, { capture: true });
 
+  // On a phone the questions stand at the end of the page: what was refused is shown at once.
+  document.querySelector(".answer .err")?.scrollIntoView({ block: "nearest" });
+
   for (const row of list?.children || []) {
     equip(row);
     show(row);
