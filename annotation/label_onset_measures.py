@@ -30,6 +30,7 @@ NO_REFERENCE = "the reference names no step"
 NO_ANSWER = "no step is named"
 NO_AGENT = "the reference names no agent"
 ONLY_STEPS = "an agent is guessed, not a step"
+BY_RULE = "a baseline always answers, so there is no interval"
 Ints = NDArray[np.intp]
 
 
@@ -180,11 +181,21 @@ def random_step(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Estim
     far = (t * (t - 1) + (n - t) * (n - t + 1)) / 2 / n
     return found | {
         "agent": _mean_of(truth.draws, np.array(counts, dtype=float) / n, known, NO_AGENT),
-        "unanswered": share(0, len(truth), NO_REFERENCE),
+        "unanswered": _always_answered(truth),
         "before": _mean_of(truth.draws, (t - 1) / n, everywhere, NO_REFERENCE),
         "after": _mean_of(truth.draws, (n - t) / n, everywhere, NO_REFERENCE),
         "distance": _mean_of(truth.draws, far, everywhere, NO_REFERENCE),
     }
+
+
+def _always_answered(truth: Truth) -> Estimate:
+    return Estimate(0.0, BY_RULE, n=len(truth)) if len(truth) else undefined(NO_REFERENCE)
+
+
+def fixed(truth: Truth, name: str, within: Sequence[int] = WITHIN) -> dict[str, Estimate]:
+    """What naming the first or the last step of every run gets right."""
+    found = guessed(truth, fixed_guess(truth, name), within)
+    return found | {"unanswered": _always_answered(truth)}
 
 
 def random_agent(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Estimate]:
@@ -201,8 +212,8 @@ def random_agent(truth: Truth, within: Sequence[int] = WITHIN) -> dict[str, Esti
 
 
 BASELINES: Mapping[str, Callable[[Truth, Sequence[int]], dict[str, Estimate]]] = {
-    FIRST: lambda truth, within: guessed(truth, fixed_guess(truth, FIRST), within),
-    LAST: lambda truth, within: guessed(truth, fixed_guess(truth, LAST), within),
+    FIRST: lambda truth, within: fixed(truth, FIRST, within),
+    LAST: lambda truth, within: fixed(truth, LAST, within),
     RANDOM_STEP: random_step,
     RANDOM_AGENT: random_agent,
 }
