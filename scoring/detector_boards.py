@@ -127,9 +127,14 @@ def _detector(run: Run, cells: Cells) -> Detector:
         origin=method.origin if method else BEYOND,
         encoder=run.parameters.get("encoder", ""),
         judge=_judge(run),
-        settings=told(method, run.parameters["settings"]),
+        settings=told(method, run.parameters["settings"]) + _signals_only(run),
         cells=cells,
     )
+
+
+def _signals_only(run: Run) -> tuple[str, ...]:
+    hybrid = run.parameters["method"] == "judge_hybrid"
+    return ("signals only",) if hybrid and not _judge(run) else ()
 
 
 def _rank(row: Detector) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ TASK = "Agent runs: does it hallucinate?"
 FOLDS = Setting("folds", 5, "Folds of questions", low=2, high=20)
 COMMON = (FOLDS, SEED)
 AGGREGATOR = Setting("aggregator", "max", "Run from its steps", choices=AGGREGATORS)
-STEP_TRUTH = Setting("step_truth", "places", "A step is faulty by", choices=STEP_TRUTHS)
+STEP_TRUTH = Setting("step_truth", "places", "Step labels from", choices=STEP_TRUTHS)
 WINDOW = Setting("window", 2000, "Characters per window", low=200, high=20_000)
 TUNING = (
     Setting("epochs", 3, "Passes over the training", low=1, high=20),

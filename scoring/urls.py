@@ -11,7 +11,7 @@ urlpatterns = [
     path("runs/<int:pk>/cancel/", runs.cancel, name="cancel-run"),
     path("runs/<int:pk>/go-on/", runs.go_on, name="continue-run"),
     path("corpora/<slug:slug>/composition/", compositions.composition, name="composition"),
-    path("corpora/<slug:slug>/detectors/", detectors.detectors, name="detectors"),
+    path("corpora/<slug:slug>/detectors/", detectors.detectors, name="leaderboard-detectors"),
     path("leaderboards/", leaderboards.leaderboards, name="leaderboards"),
     path("leaderboards/<slug:slug>/task-<int:task>/", leaderboards.leaderboard, name="leaderboard"),
 ]

@@ -55,16 +55,21 @@ def detectors(request: HttpRequest, slug: str) -> HttpResponse:
     choice(request, "truth", board.truths or ["(no detector has run)"])
     if csv_files.wanted(request):
         return csv_files.answer(f"{corpus.slug}-detectors", FILE_COLUMNS, lines(board))
+    columns = occurring(board)
     context = {
         "corpus": corpus,
         "board": board,
-        "columns": [label for *_, label in COLUMNS],
+        "columns": [label for *_, label in columns],
         "groups": [
-            ("", [row_of(each) for each in board.detectors]),
-            ("Controls", [row_of(each) for each in board.controls]),
+            ("", [row_of(each, columns) for each in board.detectors]),
+            ("Controls", [row_of(each, columns) for each in board.controls]),
         ],
         "orders": [
-            (name, [cells.get((statistic, name)) for statistic, *_ in COLUMNS])
+            (
+                name,
+                [cells.get((statistic, name)) for statistic, *_ in columns],
+                next(iter(cells.values())).n,
+            )
             for name, cells in board.orders.items()
         ],
         "grids": [
@@ -73,17 +78,23 @@ def detectors(request: HttpRequest, slug: str) -> HttpResponse:
                 by_group(board, "By type", AUC_BY_TYPE, board.types),
                 by_group(board, "By model", AUC_BY_MODEL, board.models),
             )
-            if grid["groups"]
+            if any(cell and cell.value is not None for _, cells in grid["lines"] for cell in cells)
         ],
-        "width": len(COLUMNS) + 5,
+        "width": len(columns) + 5,
     }
     return render(request, "scoring/detectors.html", context)
 
 
-def row_of(detector: Detector) -> Row:
+def occurring(board: DetectorBoard) -> list[tuple[str, str, str]]:
+    """The columns that some detector has a result in; the area over runs always."""
+    there = {key for row in board.everything for key in row.cells}
+    return [column for column in COLUMNS if column[0] == AUC or column[:2] in there]
+
+
+def row_of(detector: Detector, columns: Sequence[tuple[str, str, str]]) -> Row:
     main = detector.cell(AUC)
     bar = interval_bar(main.value, main.low, main.high, 0, 1, CHANCE) if main else None
-    return Row(detector, [detector.cell(*column[:2]) for column in COLUMNS], main, bar)
+    return Row(detector, [detector.cell(*column[:2]) for column in columns], main, bar)
 
 
 def by_group(

@@ -17,6 +17,7 @@ from benchmark.views.paging import choice
 from scoring import encoders
 from scoring.corpora import scope_of
 from scoring.forms import NewRunForm
+from scoring.seen_runs import truths
 from scoring.stored_encoders import StoredOnly, encoder_for
 from scoring.trajectory_methods import KIND as LABELS
 from scoring.views.planned_work import work_of
@@ -78,13 +79,18 @@ def asked_for(request: HttpRequest) -> dict[str, Any]:
         "encoders": given("encoder") or [settings.ENCODER],
         "surprisal-methods": ["surprisal"],
     }
-    for name in ("truth", "judge"):
-        if name in request.GET:
-            initial[name] = request.GET[name]
+    initial["judge"] = request.GET.get("judge", "")
+    initial["truth"] = request.GET.get("truth") or first_truth(given("corpus"))
     for each in DEFAULT_METHODS:
         chosen = given("method") if each == kind else []
         initial[f"{each}-methods"] = chosen or [DEFAULT_METHODS[each]]
     return initial
+
+
+def first_truth(slugs: list[str]) -> str:
+    """Whose labels of the runs in these corpora come first; "" where there is no label."""
+    found = truths(list(Corpus.objects.filter(slug__in=slugs))) if slugs else []
+    return found[0][0] if found else ""
 
 
 def corpora(form: NewRunForm) -> list[dict[str, Any]]:

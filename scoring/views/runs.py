@@ -72,7 +72,7 @@ def board(run: Run) -> str:
     """Address of the leaderboard that lists the run or its comparison; "" where none does."""
     kind = run.parameters.get("task") if run.kind == "comparison" else run.kind
     if kind == LABELS:
-        return reverse("scoring:detectors", args=[run.corpus.slug])
+        return reverse("scoring:leaderboard-detectors", args=[run.corpus.slug])
     if kind not in METHODS:
         return ""
     return reverse("scoring:leaderboard", args=[run.corpus.slug, int(kind[-1])])
