@@ -13,10 +13,11 @@ import numpy as np
 
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_intervals import estimates, share
+from annotation.label_marks import says_where
 from annotation.label_pairs import Bools, LabelPairs
 from annotation.label_type_tables import left_out, number, percent
 from annotation.people_resampling import ratio
-from benchmark.label_records import REFERENTIAL, LabelRecord
+from benchmark.label_records import REFERENTIAL, LabelRecord, PlaceRecord
 from scoring.estimates import Estimate, undefined
 
 Spots = frozenset[tuple[int | str, ...]]
@@ -28,8 +29,12 @@ def _steps(label: LabelRecord) -> Spots:
     return frozenset((p.step,) for p in label.places if p.step is not None)
 
 
+def _has_part(place: PlaceRecord) -> bool:
+    return bool(place.component) and says_where(place)
+
+
 def _parts(label: LabelRecord) -> Spots:
-    return frozenset((p.step or 0, p.component) for p in label.places if p.component)
+    return frozenset((p.step or 0, p.component) for p in label.places if _has_part(p))
 
 
 def _typed_steps(label: LabelRecord) -> Spots:
@@ -45,7 +50,7 @@ def _typed_parts(label: LabelRecord) -> Spots:
     return frozenset(
         (p.step or 0, p.component, name)
         for p in label.places
-        if p.component
+        if _has_part(p)
         for name in ([p.type] if p.type else label.types)
     )
 
@@ -61,7 +66,10 @@ MATCHES: Mapping[str, Callable[[LabelRecord], Spots]] = {
 
 def located(pairs: LabelPairs) -> Bools:
     """Runs on which both say where, or that there is nothing."""
-    says = [[bool(r.places) or not r.present for r in s.records] for s in (pairs.one, pairs.other)]
+    says = [
+        [not r.present or any(map(says_where, r.places)) for r in side.records]
+        for side in (pairs.one, pairs.other)
+    ]
     return np.array(says, dtype=bool).reshape(2, len(pairs)).all(axis=0)
 
 

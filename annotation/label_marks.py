@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.label_pairs import PLACE_OF, Bools, Labels, Run
-from benchmark.label_records import CAUSES, COMPONENTS, TYPES, PlaceRecord
+from benchmark.label_records import CAUSES, COMPONENTS, RESPONSE, TYPES, PlaceRecord
 
 Ints = NDArray[np.intp]
 NOWHERE = -1
 _COMPONENT = {name: place for place, name in enumerate(COMPONENTS)}
 _CAUSE = {name: place for place, name in enumerate(CAUSES)}
+
+
+def says_where(place: PlaceRecord) -> bool:
+    """Whether a place is one: a step, or the final response. A part of an unnamed step is none."""
+    return place.step is not None or place.component == RESPONSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,12 @@ class Marks:
     @property
     def in_response(self) -> Bools:
         """Marks of the final response of a run."""
-        return (self.step == 0) & (self.component == _COMPONENT["response"])
+        return (self.step == 0) & (self.component == _COMPONENT[RESPONSE])
+
+    @property
+    def located(self) -> Bools:
+        """Marks of a step or of the final response: the others say a part and no step."""
+        return (self.step > 0) | self.in_response
 
 
 def marks_of(runs: Sequence[Run], labels: Labels) -> Marks:

@@ -55,7 +55,7 @@ def placed(runs: Sequence[Run], labels: Labels, draws: Draws) -> Placed:
     """Labels with their places. Runs with a hallucination and no place are left out of steps."""
     marks = marks_of(runs, labels)
     located = ~labels.present
-    located[marks.run] = True
+    located[marks.run[marks.located]] = True
     run, position, flags = step_flags(runs, marks)
     kept = located[run]
     steps = (run[kept], position[kept], flags[kept])

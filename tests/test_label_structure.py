@@ -106,6 +106,20 @@ def test_a_run_whose_fault_has_no_place_is_left_out_of_steps_and_counted():
     assert steps.note == "Left out: 1 of 2 runs, with a hallucination and no place."
 
 
+def test_a_part_of_an_unnamed_step_is_a_part_and_no_place():
+    label = {JUDGE: said(JUDGE, [FACTUAL], [Place(None, ACTION)])}
+    runs = [
+        marked(1, [Place(None, ACTION)]),
+        Run(2, {PEOPLE: said(PEOPLE, [FACTUAL], [Place(None, ACTION)])} | label),
+        marked(3, [Place(1)]),
+    ]
+    found = tables(runs)
+    assert row(named(found, "components"), component=ACTION)["places"] == 2
+    assert "Left out: 2 of 3 runs" in named(found, "steps").note
+    places = named(figures(runs, PEOPLE, JUDGE, **QUICK), "places")
+    assert not places.rows and "say where" in places.reason
+
+
 def test_the_final_response_is_a_place_after_the_steps():
     runs = [marked(1, [Place(None, RESPONSE)]), clean(2)]
     steps = named(tables(runs), "steps")
