@@ -75,6 +75,20 @@ def test_every_phase_speaks_of_runs_and_never_of_the_judge_by_name(visitor, seat
     assert seat.state == "finished"
 
 
+def test_a_person_walks_from_the_first_run_to_thanks_on_the_pages(visitor, seat):
+    send(visitor, seat, "consent", agree="yes")
+    send(visitor, seat, "instructions")
+    for assignment in seat.assignments.order_by("rank"):
+        review = reverse("annotation:review", args=[assignment.token])
+        html = body(visitor.post(review, {"present": "no"}, follow=True))
+        assert "judge-a" not in html  # the judge is shown, but never by name
+        compare = reverse("annotation:compare", args=[assignment.token])
+        visitor.post(compare, {"agreement": "agree", "changed": "no"})
+    seat.refresh_from_db()
+    assert (seat.phase, seat.assignments.filter(finished_at=None).count()) == ("questionnaire", 0)
+    assert "Thank you" in send(visitor, seat, "questionnaire")
+
+
 def test_without_a_judge_no_comparison_is_announced(visitor, annotator):
     seat = assign_seat(make_run_study(judged=False, phases=["instructions"]), annotator)
     assert "language model" not in page_of(visitor, seat)
