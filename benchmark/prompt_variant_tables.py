@@ -106,7 +106,7 @@ def types_figure(table: Table) -> Figure:
         len(table.runs),
         note="An answer can name several types, so the shares of a judge can add up to over 100 %.",
         reason="" if rows else NO_POSITIVE,
-        drawn=Drawn("bars", "judge", "share", "type"),
+        drawn=Drawn("heat", "type", "share", "judge"),
     )
 
 
@@ -135,7 +135,7 @@ def differences_figure(table: Table) -> Figure:
             Column("changed", "Differs on"),
             Column("only_base", "Yes of the base only", "count"),
             Column("only_this", "Yes of this only", "count"),
-            Column("difference", "Difference of rates", "estimate", percent=True),
+            Column("difference", "Difference of rates", "estimate"),
             Column("p", "p (McNemar, exact)", "estimate"),
             Column("holm", "p (Holm)", "number"),
         ],
@@ -157,7 +157,7 @@ def axes_figure(table: Table) -> Figure:
             up, down = turned(table, pairs)
             p = mcnemar(down, up) if len(pairs) == 1 else undefined(SEVERAL_PAIRS, n=down + up)
             rows.append(
-                _axis_cells(axis, model, level, to)
+                _axis_cells(table, axis, model, level, to)
                 | {"pairs": len(pairs), "up": up, "down": down, "difference": found, "p": p}
             )
     return Figure(
@@ -168,20 +168,25 @@ def axes_figure(table: Table) -> Figure:
             Column("pairs", "Pairs of prompts", "count"),
             Column("down", "Yes before the change only", "count"),
             Column("up", "Yes after it only", "count"),
-            Column("difference", "Difference of rates", "estimate", percent=True),
+            Column("difference", "Difference of rates", "estimate"),
             Column("p", "p (McNemar, exact)", "estimate"),
         ],
         rows,
         len(table.runs),
         note="All pairs of prompts that differ on this axis alone, on the runs both have answered.",
         reason="" if rows else ONE_JUDGE,
-        drawn=Drawn("points", "change", "difference", "model"),
+        drawn=Drawn("points", "change", "difference", "model" if len(table.bases) > 1 else ""),
     )
 
 
-def _axis_cells(axis: str, model: str, level: str, to: str) -> dict[str, Any]:
-    change = f"{axis}: {level or '–'} to {to or '–'}".replace("_", " ")
-    return {"axis": axis.replace("_", " "), "change": change, "model": model or "–"}
+def _axis_cells(table: Table, axis: str, model: str, level: str, to: str) -> dict[str, Any]:
+    """Of several models the axis is named with its model: a chart tells its marks apart by it."""
+    name = axis.replace("_", " ")
+    return {
+        "axis": f"{model or '–'}: {name}" if len(table.bases) > 1 else name,
+        "change": f"{name}: {level or '–'} to {to or '–'}".replace("_", " "),
+        "model": model or "–",
+    }
 
 
 def axis_types_figure(table: Table) -> Figure:
@@ -191,7 +196,8 @@ def axis_types_figure(table: Table) -> Figure:
         for (model, level, to), pairs in table.pairs(axis).items():
             found = differences(table, pairs, table.types, table.typed)
             rows += [
-                _axis_cells(axis, model, level, to) | {"type": name, "difference": difference}
+                _axis_cells(table, axis, model, level, to)
+                | {"type": name, "difference": difference}
                 for name, difference in zip(TYPES, found, strict=True)
             ]
     return Figure(
@@ -200,11 +206,11 @@ def axis_types_figure(table: Table) -> Figure:
         [
             *AXIS_COLUMNS,
             Column("type", "Type"),
-            Column("difference", "Difference in the share of runs", "estimate", percent=True),
+            Column("difference", "Difference in the share of runs", "estimate"),
         ],
         rows,
         len(table.runs),
         note="Answers that find something and name no type are left out here.",
         reason="" if rows else ONE_JUDGE,
-        drawn=Drawn("heat", "type", "difference", "change"),
+        drawn=Drawn("points", "type", "difference", "axis"),
     )

@@ -199,7 +199,7 @@ def test_variants_are_compared_on_a_page_and_in_files(reader, runs):
     answered(runs, [judge_text(True)] * 6, 1)
     answered(runs, [judge_text(True)] * 2 + [judge_text(False)] * 3 + ["?"], 2)
     text = page(reader, "/corpora/plant/prompt-variants/")
-    assert "What changes against the base" in text and "–60.0 %" in text.replace("-60", "–60")
+    assert "What changes against the base" in text and "-0.600" in text
     response = reader.get(
         "/corpora/plant/prompt-variants/", {"format": "csv", "figure": "differences"}
     )

@@ -142,8 +142,8 @@ def test_models_are_not_compared_with_each_other():
         ("small", "whole-run@3"),
     ]
     assert {(r["axis"], r["model"]) for r in by_name(table)["axes"].rows} == {
-        ("specificity", "large"),
-        ("order", "small"),
+        ("large: specificity", "large"),
+        ("small: order", "small"),
     }
 
 
