@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from annotation import phases, reviewing
+from annotation import invitations, phases, reviewing
 from annotation.enrolment import assign_seat
 from annotation.models import Assignment, Item, ProblemReport, StepTime
 from benchmark.models import TrajectoryStep
@@ -87,6 +87,14 @@ def test_a_person_walks_from_the_first_run_to_thanks_on_the_pages(visitor, seat)
     seat.refresh_from_db()
     assert (seat.phase, seat.assignments.filter(finished_at=None).count()) == ("questionnaire", 0)
     assert "Thank you" in send(visitor, seat, "questionnaire")
+
+
+def test_the_door_of_a_study_of_runs_speaks_of_runs(client, researcher):
+    study = make_run_study()
+    _, token = invitations.create(study, label="", days=1, people=1, actor=researcher)
+    html = body(client.get(reverse("annotation:join", args=[token])))
+    assert "records of how software agents worked" in html
+    assert "conversation" not in html
 
 
 def test_without_a_judge_no_comparison_is_announced(visitor, annotator):
