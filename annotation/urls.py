@@ -7,6 +7,7 @@ from annotation.views import (
     invitations,
     items,
     joining,
+    label_pages,
     leaving,
     notices,
     people,
@@ -42,6 +43,8 @@ urlpatterns = [
     path("studies/<slug>/report/", study_reports.report, name="report"),
     path("studies/<slug>/report/rows/", study_reports.rows, name="report-rows"),
     path("studies/<slug>/report/<name>.csv", study_reports.table, name="report-table"),
+    path("corpora/<slug:slug>/labels/", label_pages.labels, name="labels"),
+    path("corpora/<slug:slug>/labels/<name>.csv", label_pages.label_table, name="label-table"),
     path("studies/<slug>/invitations/", invitations.index, name="invitations"),
     path(
         "studies/<slug>/invitations/<int:pk>/revoke/", invitations.revoke, name="revoke-invitation"

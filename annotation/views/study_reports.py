@@ -22,6 +22,7 @@ from annotation.models import Study
 from annotation.pair_agreement import CLOSE, Pair, matrix
 from annotation.report_rows import ANSWERS, TYPE_SETS, Filters, matching, read, read_all, read_some
 from annotation.reports import GROUPS, group_reports
+from annotation.views import run_reports
 from benchmark.views.paging import choice, keyset, number
 from scoring.charts import Figure
 from scoring.views import csv_files
@@ -46,6 +47,8 @@ class MatrixCell:
 def report(request: HttpRequest, slug: str) -> HttpResponse:
     """What people saw, and apart from it what was simulated."""
     study = get_object_or_404(Study, slug=slug)
+    if study.kind == Study.Kind.RUNS:
+        return run_reports.report(request, study)
     question = choice(request, "question", tuple(ANSWERS)) or "confirmation"
     found = group_reports(study)
     drawn = {
@@ -129,6 +132,8 @@ def _cell(pair: Pair, question: str) -> MatrixCell:
 def table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One table of the report as CSV, all groups, each row with the name of its group."""
     study = get_object_or_404(Study, slug=slug)
+    if study.kind == Study.Kind.RUNS:
+        return run_reports.table(request, study, name)
     if name not in report_files.TABLES:
         raise Http404(f"There is no table {name}.")
     if name == "rows":
@@ -142,6 +147,8 @@ def table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def rows(request: HttpRequest, slug: str) -> HttpResponse:
     """The judgements that a filter names: what is behind a figure, without names of people."""
     study = get_object_or_404(Study, slug=slug)
+    if study.kind == Study.Kind.RUNS:
+        return run_reports.rows(request, study)
     wanted = read_filters(request)
     found = matching(study, wanted)
     if csv_files.wanted(request):

@@ -1,0 +1,130 @@
+"""The figures of a report on labels of runs, in the sections in which they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation import label_onsets
+from annotation.figure_tables import Column, Drawn, Figure
+from annotation.label_pairs import Run
+from annotation.label_tables import figures, several_rater_figures, single_rater_figures
+from annotation.people_labels import EACH, PEOPLE, Combined, combined
+from annotation.review_rows import ReviewRow, runs_of
+from annotation.review_tables import conduct_figures, share_of
+
+# More raters than these are no longer compared two by two: the pairs would fill the page.
+MOST_RATERS = 12
+TIED = "Of {n} runs as many people say yes as no; they are left out."
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Figures under one heading; `name` stands before theirs in addresses, `note` is for readers.
+
+    Names are unique over all sections: `prefix`-`figure`.
+    """
+
+    name: str
+    title: str
+    figures: Sequence[Figure]
+    note: str = ""
+
+    def named(self) -> dict[str, Figure]:
+        """The figures by their name in addresses."""
+        return {f"{self.name}-{figure.name}": figure for figure in self.figures}
+
+
+def coverage_figure(runs: Sequence[Run], unread: Mapping[str, int]) -> Figure:
+    """Who labelled how many of the runs, and how much they say."""
+    labels = [label for run in runs for label in run.labels.values()]
+    by_rater = Counter(label.rater for label in labels)
+    kinds = {label.rater: label for label in labels}
+    columns = (
+        Column("rater", "Rater"),
+        Column("kind", "Kind"),
+        Column("model", "Model"),
+        Column("runs", "Runs", "count"),
+        Column("coverage", "Of all runs", "estimate", percent=True),
+        Column("rate", "See a hallucination", "estimate", percent=True),
+        Column("typed", "Say which types", "count"),
+        Column("placed", "Name a step", "count"),
+        Column("unread", "Unreadable answers", "count"),
+    )
+    rows = []
+    for name in sorted({*by_rater, *unread}):
+        mine = [label for label in labels if label.rater == name]
+        seen = [label for label in mine if label.present]
+        rows.append(
+            {
+                "rater": name,
+                "kind": kinds[name].kind if name in kinds else "judge",
+                "model": kinds[name].model if name in kinds else "",
+                "runs": len(mine),
+                "coverage": share_of(len(mine), len(runs), "there are no runs"),
+                "rate": share_of(len(seen), len(mine), "no answer could be read"),
+                "typed": sum(bool(label.types) for label in seen),
+                "placed": sum(label.onset is not None for label in seen),
+                "unread": unread.get(name, 0),
+            }
+        )
+    rows.sort(key=lambda row: (row["kind"], -row["runs"], row["rater"]))
+    return Figure(
+        "coverage",
+        "Who labelled how many runs",
+        columns,
+        rows,
+        len(runs),
+        note="Blind first answers. n counts the runs that the filters keep.",
+        reason="" if rows else "no run has a label yet",
+        drawn=Drawn("bars", "rater", "coverage"),
+    )
+
+
+def pair_section(found: Combined, one: str, other: str, *, seed: int, name: str) -> Section:
+    """Two raters compared; with reviews that stand for themselves also reviewer by reviewer."""
+    pools = found.pools if found.pools and PEOPLE in (one, other) else None
+    shown = figures(found.runs, one, other, seed=seed, pools=pools)
+    shown += label_onsets.figures(found.runs, one, [other], seed=seed)
+    return Section(
+        name,
+        f"{other} against {one}",
+        shown,
+        TIED.format(n=found.tied) if found.tied and PEOPLE in (one, other) else "",
+    )
+
+
+def single_section(found: Combined, rater: str, *, seed: int, name: str) -> Section:
+    """What one rater says of runs."""
+    return Section(name, f"What {rater} says", single_rater_figures(found.runs, rater, seed=seed))
+
+
+def study_sections(
+    rows: Sequence[ReviewRow], agents: Mapping[int, tuple[str, ...]], *, seed: int, rule: str = EACH
+) -> list[Section]:
+    """The report of one group of a study of runs: blind answers, the comparison, the work."""
+    runs = runs_of(rows, agents)
+    people = sorted({row.person for row in rows if row.counted})
+    judges = sorted({name for run in runs for name in run.labels if name not in people})
+    found = combined(runs, people, rule)
+    sections = [among_section(runs, people, seed=seed)] if len(people) > 1 else []
+    for place, judge in enumerate(judges):
+        name = f"judge-{place + 1}" if place else "judge"
+        sections.append(pair_section(found, PEOPLE, judge, seed=seed, name=name))
+    if people:
+        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
+    note = "Given after the blind answers were frozen. Post-reveal answers enter no agreement."
+    sections.append(Section("work", "Beside the judge, and the work", conduct_figures(rows), note))
+    return sections
+
+
+def among_section(runs: Sequence[Any], people: Collection[str], *, seed: int) -> Section:
+    """People among themselves, over the runs that several have reviewed."""
+    shown = several_rater_figures(runs, sorted(people), seed=seed)
+    note = ""
+    if len(people) > MOST_RATERS:
+        shown = [figure for figure in shown if figure.name != "rater-pairs"]
+        note = f"{len(people)} people are too many for a table of every two."
+    return Section("people", "People among themselves", shown, note)
