@@ -6,7 +6,6 @@ score is of a run whose question the detector never saw. Runs without a label ar
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from scoring import finetuned_detectors, label_summaries, methods, seen_runs, tr
 from scoring.corpora import encoder_of
 from scoring.embeddings import vectors_for
 from scoring.encoders import EncoderUnavailable
+from scoring.exported_agent_runs import FoldedRun
 from scoring.models import Run, RunResult, TrajectoryScore
 from scoring.question_folds import folds_of
 from scoring.trajectory_features import SeenRun
@@ -24,7 +24,6 @@ from scoring.trajectory_methods import JUDGED, KIND, LABEL_METHODS, TUNED
 
 RESAMPLES = 2000
 LONGEST_NAME = 120
-LONGEST_GROUP = 80
 
 
 def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +143,9 @@ def results(run: Run) -> list[RunResult]:
         resamples=run.parameters["bootstrap_resamples"],
     )
     return [
-        RunResult(run=run, statistic=statistic, group=short(group), **estimate.as_row())
+        RunResult(
+            run=run, statistic=statistic, group=label_summaries.short(group), **estimate.as_row()
+        )
         for (statistic, group), estimate in found.items()
     ]
 
@@ -163,15 +164,20 @@ def texts_read(corpora: Sequence[Corpus], chosen: Mapping[str, Any]) -> set[str]
     return read
 
 
+def folded_runs(run: Run) -> list[FoldedRun]:
+    """The agent runs of a done run as its detector saw them, with the fold that scored each."""
+    fold = {pk: chunk.ordinal for chunk in run.chunks.all() for pk in chunk.keys}
+    corpora = corpora_of(run)
+    models = dict(seen_runs.runs_of(corpora).values_list("pk", "model"))
+    return [
+        FoldedRun(each, models[each.key], fold[each.key])
+        for each in _runs(corpora, run.parameters)
+        if each.key in fold
+    ]
+
+
 def corpora_of(run: Run) -> list[Corpus]:
     return list(Corpus.objects.filter(slug__in=run.parameters["corpora"]).order_by("slug"))
-
-
-def short(name: str) -> str:
-    """A name as the group of a row; a long one keeps its beginning and a mark of the whole."""
-    if len(name) <= LONGEST_GROUP:
-        return name
-    return f"{name[: LONGEST_GROUP - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _runs(corpora: Sequence[Corpus], chosen: Mapping[str, Any]) -> list[SeenRun]:

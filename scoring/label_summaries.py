@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ AUC, AUC_BY_CORPUS, AUC_BY_MODEL, AUC_BY_TYPE, STEP_AUC = (
     "step_auc",
 )
 STATISTICS = (AUC, AUC_BY_CORPUS, AUC_BY_MODEL, AUC_BY_TYPE, STEP_AUC, HIT, MRR)
+LONGEST_GROUP = 80
 Figures = dict[tuple[str, str], Estimate]
 
 
@@ -56,6 +58,13 @@ def summarise(
         found[STEP_AUC, "all"] = _step_area(judged, seed=seed, resamples=resamples)
         found |= step_ranking(_ranked(judged), resamples=resamples, seed=seed)
     return found
+
+
+def short(name: str) -> str:
+    """A name as the group of a row; a long one keeps its beginning and a mark of the whole."""
+    if len(name) <= LONGEST_GROUP:
+        return name
+    return f"{name[: LONGEST_GROUP - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _area(rows: Sequence[JudgedRun], **drawn: int) -> Estimate:

@@ -12,9 +12,10 @@ import numpy as np
 from django.db.models import Model, Q, QuerySet
 
 from benchmark.models import Corpus, Dialogue, Turn, Workflow
-from scoring import comparisons, onsets, reproducers
+from scoring import comparisons, label_runs, onsets, reproducers
 from scoring.corpora import encoder_of, fitting_turns
 from scoring.embeddings import vectors_for
+from scoring.exported_agent_runs import line_of
 from scoring.models import Run
 from scoring.turn_vectors import scored_turns
 
@@ -26,6 +27,11 @@ STORED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "scores": ("score", ("dialogue_id",), ("value", "reason", "detail", "turns")),
     "set_distances": ("set", ("workflow_id", "type", "k"), ("value", "reason", "detail")),
     "onset_answers": ("onset", ("dialogue_id",), ("turn", "reason", "detail", "turns")),
+    "trajectory_scores": (
+        "suspicion",
+        ("trajectory_id",),
+        ("value", "reason", "detail", "steps"),
+    ),
     "flow_graphs": ("graph", ("workflow_id",), ("graph",)),
     "calibrations": ("calibration", ("workflow_id",), ("values", "detail")),
     "results": (
@@ -47,8 +53,11 @@ def export_run(run: Run, folder: Path) -> dict[str, int]:
             f"Run {run.pk} is {run.get_state_display().lower()}. Only a run that is done has all "
             "its numbers."
         )
-    if not (SCRIPTS / f"{run.kind}.py").is_file():
-        raise ValueError(f"Runs of kind {run.kind} cannot be written as a folder.")
+    if "weights" in run.parameters:
+        raise ValueError(
+            f"Run {run.pk} trained a transformer from {run.parameters['weights']}. Its numbers "
+            "hang on the machine that trained it and cannot be computed again from a folder."
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} is there already and is not an empty folder. Name another one.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,6 +84,8 @@ def inputs_of(run: Run) -> dict[str, Iterator[Any]]:
     """File name -> its lines: what the numbers of the run were computed from."""
     if run.kind == comparisons.KIND:
         return {"compared": compared(run)}
+    if run.kind == label_runs.KIND:
+        return {"agent_runs": map(line_of, label_runs.folded_runs(run))}
     return {
         "workflows": workflows(run),
         "fitting": fitting(run),
@@ -227,6 +238,9 @@ def write_vectors(run: Run, folder: Path) -> int:
 
 def needed_texts(run: Run) -> Iterator[str]:
     """Scored turns, or whole dialogues for the method `full`; steps where the method knows them."""
+    if run.kind == label_runs.KIND:
+        yield from sorted(label_runs.texts_read(label_runs.corpora_of(run), run.parameters))
+        return
     method = run.parameters.get("method", "")
     whole = method == "full"
     for row in dialogues(run):

@@ -13,6 +13,7 @@ from benchmark.labelling import store_labels
 from benchmark.models import Trajectory
 from scoring import runs
 from scoring.models import Run
+from tests.test_export_run import exported, reproduced
 from tests.test_label_runs import STEPS, TRUTH, done, make_runs, truth_of
 
 FORM = {
@@ -102,7 +103,7 @@ def test_the_page_of_a_run_shows_areas_and_runs_most_suspicious_first(inside, la
     first = page[page.index('id="h-scores"') :]
     assert first.index("hallucination</td>") < first.index("none</td>")
     assert "#step-2" in first
-    assert "export_run" not in page
+    assert f"export_run {run.pk}" in page
 
 
 def test_a_run_page_takes_the_same_queries_whatever_the_number(
@@ -249,9 +250,30 @@ def test_the_command_says_what_is_wrong(labelled, options, words):
         call_command("score_corpus", "agent-runs", encoder=["lexical"], **options)
 
 
-def test_a_detector_run_cannot_be_written_as_a_folder_and_says_so(labelled, tmp_path):
+def test_every_number_of_a_detector_is_computed_again_from_a_folder(labelled, tmp_path):
+    corpus, rows = labelled
+    store_labels([(r.pk, truth_of(n, "umpire", kind=JUDGE)) for n, r in enumerate(rows[:20])])
+    folders = []
+    for place, change in enumerate(
+        (
+            {"aggregator": "noisy_or"},
+            {"method": "step_entailment"},
+            {"method": "judge_hybrid", "judge": "umpire"},
+            {"method": "judge_label", "judge": "umpire", "encoder": None},
+        )
+    ):
+        given = {name: value for name, value in (STEPS | change).items() if value}
+        run = runs.work_through(runs.start("labels", [corpus], given))
+        folders.append(exported(run, tmp_path / str(place)))
+    found, frameworks = reproduced(*folders)
+    assert [code for code, _ in found.values()] == [0] * 4, found
+    assert frameworks == []
+
+
+def test_a_run_that_trained_a_transformer_is_not_written_and_says_why(labelled, tmp_path):
     run = done(labelled[0])
-    with pytest.raises(CommandError, match="cannot be written as a folder"):
+    Run.objects.update(parameters=run.parameters | {"weights": "a/model@123"})
+    with pytest.raises(CommandError, match="trained a transformer from a/model@123"):
         call_command("export_run", run.pk, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
