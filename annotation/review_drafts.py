@@ -85,7 +85,8 @@ def _value(kind: str, name: str, value: Any) -> Any:
         return text
     if not isinstance(value, str) or "\x00" in value or len(value) > ROOM * WORDS[kind]:
         raise AnswerRefused(name, _("Keep it under %d characters.") % WORDS[kind])
-    return value
+    # Half an emoji, where a length cut it in two: a text of JSON may hold it, a database may not.
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _list(name: str, value: Any, allowed: Collection[str]) -> list[str]:

@@ -317,6 +317,14 @@ def test_a_draft_that_the_form_would_refuse_is_refused(visitor, item, values):
     assert not Draft.objects.exists()
 
 
+def test_half_a_character_in_a_draft_is_kept_as_a_sign_for_it(visitor, item):
+    """What a text field can hold when a length cuts an emoji in two; no database takes it."""
+    url = reverse("annotation:draft", args=[item.token, "review"])
+    body = '{"values": {"rationale": "cut \\ud83d"}, "revision": 0}'
+    assert visitor.put(url, body, content_type="application/json").status_code == 200
+    assert Draft.objects.get().values == {"rationale": "cut \ufffd"}
+
+
 def test_a_draft_has_bounds_and_a_step_of_its_own(visitor, item):
     assert put(visitor, item, "review", {"rationale": "w" * 60_000}).status_code == 413
     assert put(visitor, item, "rate", {"rating": 4}).status_code == 404
@@ -441,3 +449,30 @@ def test_without_script_the_last_of_two_tabs_is_kept(visitor, item, monkeypatch)
     monkeypatch.setattr(drafts, "current", lambda *_: None)
     visitor.post(at(item, "review"), {"present": "no", "keep": "1"})
     assert Draft.objects.get().values == {"present": "no"}
+
+
+def test_pages_of_a_run_are_never_cached(visitor, item):
+    for step, data in (("review", FORM), ("compare", DISAGREE), ("revise", FORM)):
+        for answer in (visitor.get(at(item, step)), visitor.post(at(item, step), data)):
+            assert "no-store" in answer.headers["Cache-Control"]
+            assert "private" in answer.headers["Cache-Control"]
+    assert "no-store" in visitor.get(at(item, "item")).headers["Cache-Control"]
+
+
+HOSTILE = (
+    {"present": ["yes", "no"], "types": ["factual"] * 900},
+    {"present": "yes", "kind-": "x", "kind-2.thought": "scope", "places": "2.thought"},
+    {"present": "yes", "places": ["\x00", "final"], "types": "factual", "rationale": "w" * 20},
+    {"present": "yes", "places": "final", "types": "factual", "evidence-final": "\u0663"},
+    {"present": "\U0001f600", "rationale": "\U0001f600"},
+)
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_what_no_form_sends_is_refused_and_nothing_breaks(visitor, item, data):
+    for more in ({}, {"keep": "1"}):
+        answer = visitor.post(at(item, "review"), data | more)
+        assert answer.status_code in (302, 400, 409), more
+        assert visitor.get(at(item, "review")).status_code in (200, 302)
+    compared = visitor.post(at(item, "compare"), data)
+    assert compared.status_code in (400, 404)
