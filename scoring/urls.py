@@ -1,6 +1,14 @@
 from django.urls import path
 
-from scoring.views import compositions, detectors, leaderboards, new_comparison, new_run, runs
+from scoring.views import (
+    compositions,
+    detectors,
+    leaderboards,
+    new_comparison,
+    new_run,
+    runs,
+    signals,
+)
 
 app_name = "scoring"
 urlpatterns = [
@@ -12,6 +20,8 @@ urlpatterns = [
     path("runs/<int:pk>/go-on/", runs.go_on, name="continue-run"),
     path("corpora/<slug:slug>/composition/", compositions.composition, name="composition"),
     path("corpora/<slug:slug>/detectors/", detectors.detectors, name="leaderboard-detectors"),
+    path("corpora/<slug:slug>/signals/", signals.signals, name="signals"),
+    path("corpora/<slug:slug>/rules/", signals.rules, name="rules"),
     path("leaderboards/", leaderboards.leaderboards, name="leaderboards"),
     path("leaderboards/<slug:slug>/task-<int:task>/", leaderboards.leaderboard, name="leaderboard"),
 ]
