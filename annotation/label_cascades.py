@@ -14,7 +14,7 @@ from annotation.label_intervals import estimates, share
 from annotation.label_marks import Ints
 from annotation.label_pairs import Bools
 from annotation.label_place_tables import Placed
-from annotation.label_type_tables import number, percent
+from annotation.label_type_tables import counting, number, percent
 from annotation.people_resampling import ratio
 from benchmark.label_records import CAUSES, PROPAGATED, REFERENTIAL, ROOT, TYPES
 from scoring.estimates import Estimate, undefined
@@ -133,8 +133,8 @@ def evidence_figure(found: Placed) -> Figure:
         _row("of these, in the step just before", before, share(before, count, NO_EVIDENCE)),
         _row("steps back to the evidence, mean", count, None, _mean_away(found, away, known)),
     ]
-    apart = " A claim of the final response has no distance." if count < named.sum() else ""
-    note = f"{found.note}{apart}".strip()
+    apart = "A claim of the final response has no distance." if count < named.sum() else ""
+    note = counting("claims", found.note, apart)
     return Figure("evidence", title, columns, rows, n, note=note)
 
 

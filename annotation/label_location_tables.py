@@ -15,7 +15,7 @@ from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_intervals import estimates, share
 from annotation.label_marks import says_where
 from annotation.label_pairs import Bools, LabelPairs
-from annotation.label_type_tables import left_out, number, percent
+from annotation.label_type_tables import counting, left_out, number, percent
 from annotation.people_resampling import ratio
 from benchmark.label_records import REFERENTIAL, LabelRecord, PlaceRecord
 from scoring.estimates import Estimate, undefined
@@ -189,7 +189,7 @@ def evidence_figure(pairs: LabelPairs) -> Figure:
         {"measure": "and name the same", "count": same}
         | {"share": share(same, n, "there is no claim for which both name it")},
     ]
-    return Figure("evidence-agreement", title, columns, rows, len(found))
+    return Figure("evidence-agreement", title, columns, rows, len(found), note=counting("claims"))
 
 
 def _claims(label: LabelRecord) -> dict[int, set[int]]:

@@ -141,7 +141,7 @@ def _offsets_figure(truth: Truth, reference: str, predictors: Sequence[str], not
         percent("share", "Of answers"),
     )
     title = f"How far from the first wrong step of {reference}"
-    drawn = Drawn("stacked", "offset", "runs", "predictor")
+    drawn = Drawn("heat", "predictor", "share", "offset")
     guesses = [guess_of(truth, name) for name in predictors]
     rows = []
     for guess in [*guesses, *(fixed_guess(truth, name) for name in (FIRST, LAST))]:
@@ -161,4 +161,4 @@ def _offsets_figure(truth: Truth, reference: str, predictors: Sequence[str], not
 def _offset_word(away: int) -> str:
     if abs(away) <= FARTHEST:
         return f"{away:+d}" if away else "0"
-    return f"more than {FARTHEST} early" if away < 0 else f"more than {FARTHEST} late"
+    return f"under -{FARTHEST}" if away < 0 else f"over +{FARTHEST}"

@@ -16,7 +16,7 @@ from annotation.label_intervals import Draws, Floats, cluster_share, estimates, 
 from annotation.label_marks import Ints, Marks, marks_of, spots, step_flags
 from annotation.label_pairs import Bools, Labels, Run
 from annotation.label_single_tables import no_types
-from annotation.label_type_tables import left_out, percent
+from annotation.label_type_tables import counting, left_out, percent
 from annotation.people_resampling import ratio
 from benchmark.label_records import COMPONENTS, TYPES
 from scoring.estimates import Estimate
@@ -98,8 +98,12 @@ def components_figure(found: Placed) -> Figure:
         for k, name in enumerate(COMPONENTS)
     ]
     out = len(run) - n
-    note = f"Left out: {out} of {len(run)} places, which name no part." if out else ""
+    note = counting("places", _places_out(out, len(run), "which name no part"))
     return Figure("components", title, columns, rows, n, note=note, drawn=drawn)
+
+
+def _places_out(n: int, total: int, why: str) -> str:
+    return left_out(n, total, why).replace(" runs,", " places,")
 
 
 def type_components_figure(found: Placed) -> Figure:
@@ -127,7 +131,7 @@ def type_components_figure(found: Placed) -> Figure:
             | {"share": shares[c]}
             for c, part in enumerate(COMPONENTS)
         ]
-    n, note = int(types[known].sum()), _spread_note(found)
+    n, note = int(types[known].sum()), counting("types at places", _spread_note(found))
     return Figure("type-components", title, columns, rows, n, note=note, drawn=drawn)
 
 
@@ -186,7 +190,8 @@ def _steps_figure(
     drawn, n = Drawn("bars", first.key, "share"), len(found.steps[0])
     if not len(found.marks) or not n:
         return Figure(name, title, columns, (), 0, reason=NO_PLACE, drawn=drawn)
-    return Figure(name, title, columns, rows, n, note=found.note, drawn=drawn)
+    note = counting("steps", found.note)
+    return Figure(name, title, columns, rows, n, note=note, drawn=drawn)
 
 
 def tasks_figure(found: Placed, tasks: Mapping[int, Sequence[int | None]]) -> Figure:
@@ -218,7 +223,7 @@ def tasks_figure(found: Placed, tasks: Mapping[int, Sequence[int | None]]) -> Fi
         for k, number in enumerate(numbers.tolist())
     ]
     out = len(run) - int(known.sum())
-    note = f"Left out: {out} of {len(run)} places, which fall in no task." if out else ""
+    note = counting("places", _places_out(out, len(run), "which fall in no task"))
     return Figure("tasks", title, columns, rows, int(known.sum()), note=note, drawn=drawn)
 
 

@@ -13,7 +13,7 @@ from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_group_tables import UNNAMED
 from annotation.label_intervals import NO_RUN, Draws, cluster_share, estimates, share
 from annotation.label_pairs import Labels, Run, grouped
-from annotation.label_type_tables import left_out, percent
+from annotation.label_type_tables import counting, left_out, percent
 from annotation.people_resampling import ratio
 from benchmark.label_records import FLAGS, SCOPE, TYPES
 from scoring.estimates import Estimate
@@ -80,7 +80,7 @@ def distribution_figure(labels: Labels, draws: Draws) -> Figure:
         | {"of_hallucinated": share(given[k], seen), "of_runs": share(given[k], typed)}
         for k, name in enumerate(TYPES)
     ]
-    note = f"{total} types of {seen} runs. {_untyped(labels)}".strip()
+    note = counting("types given", f"{total} types of {seen} runs.", _untyped(labels))
     return Figure("types", title, columns, rows, total, note=note, drawn=drawn)
 
 

@@ -16,7 +16,7 @@ from annotation.label_marks import Ints
 from annotation.label_pairs import Bools, LabelPairs, grouped
 from annotation.label_place_tables import NO_STEP, Placed, parts_of, placed
 from annotation.label_single_tables import no_types
-from annotation.label_type_tables import left_out, number, percent
+from annotation.label_type_tables import counting, left_out, number, percent
 from benchmark.label_records import TYPES
 
 NO_AGENT = "(no name)"
@@ -48,7 +48,8 @@ def agents_figure(found: Placed) -> Figure:
         | {"share": share(flags[held[:, k]].sum(), held[:, k].sum()), "part": parts[k]}
         for k, name in enumerate(names)
     ]
-    return Figure("agents", title, columns, rows, len(run), note=found.note, drawn=drawn)
+    note = counting("steps", found.note)
+    return Figure("agents", title, columns, rows, len(run), note=note, drawn=drawn)
 
 
 def _agents(found: Placed, run: Ints, position: Ints) -> list[str]:
@@ -86,7 +87,8 @@ def agent_types_figure(found: Placed) -> Figure:
         for a, agent in enumerate(names)
         for k, name in enumerate(TYPES)
     ]
-    return Figure("agent-types", title, columns, rows, int(seen.sum()), drawn=drawn)
+    note = counting("types at named steps")
+    return Figure("agent-types", title, columns, rows, int(seen.sum()), note=note, drawn=drawn)
 
 
 # -- from steps to runs --------------------------------------------------------------------------
@@ -168,7 +170,8 @@ def _with_steps(found: Placed) -> Bools:
 def _aggregator_note(found: Placed) -> str:
     out = int((~_with_steps(found)).sum())
     why = "with a hallucination and no place, or without steps"
-    return f"Named steps count 1, others 0. {left_out(out, len(found.runs), why)}".strip()
+    how = "Named steps count 1, others 0, so that any and max are the same."
+    return f"{how} {left_out(out, len(found.runs), why)}".strip()
 
 
 def aggregators_figure(found: Placed) -> Figure:

@@ -35,6 +35,11 @@ def left_out(n: int, total: int, why: str) -> str:
     return f"Left out: {n} of {total} runs, {why}." if n else ""
 
 
+def counting(unit: str, *sentences: str) -> str:
+    """A note on a table whose n counts something else than runs."""
+    return " ".join([f"n counts {unit}.", *filter(None, sentences)])
+
+
 def without_types(pairs: LabelPairs) -> str:
     """Why nothing can be said of types, "" where something can."""
     for labels in (pairs.one, pairs.other):

@@ -156,7 +156,7 @@ def test_offsets_add_up_to_the_answers():
     table = named(figures(runs, PEOPLE, [JUDGE], **QUICK), "onset-offsets")
     of_judge = {r["offset"]: r["runs"] for r in table.rows if r["predictor"] == JUDGE}
     assert sum(of_judge.values()) == 4
-    assert (of_judge["0"], of_judge["+3"], of_judge["more than 5 early"]) == (2, 1, 1)
+    assert (of_judge["0"], of_judge["+3"], of_judge["under -5"]) == (2, 1, 1)
 
 
 @given(st.permutations(range(8)))

@@ -81,7 +81,9 @@ def test_a_share_of_none_has_the_interval_of_its_questions():
 
 def test_a_part_that_is_not_named_is_counted_as_left_out():
     found = named(tables([marked(1, [Place(1), Place(2, ACTION)])]), "components")
-    assert found.n == 1 and found.note == "Left out: 1 of 2 places, which name no part."
+    assert found.n == 1 and found.note == (
+        "n counts places. Left out: 1 of 2 places, which name no part."
+    )
 
 
 def test_steps_are_counted_among_the_runs_that_have_them():
@@ -103,7 +105,9 @@ def test_a_run_whose_fault_has_no_place_is_left_out_of_steps_and_counted():
     runs = [marked(1, [Place(1)]), marked(2, []), clean(3)]
     steps = named(tables(runs), "steps")
     assert row(steps, step="1")["steps"] == 2
-    assert steps.note == "Left out: 1 of 2 runs, with a hallucination and no place."
+    assert steps.note == (
+        "n counts steps. Left out: 1 of 2 runs, with a hallucination and no place."
+    )
 
 
 def test_a_part_of_an_unnamed_step_is_a_part_and_no_place():
@@ -157,7 +161,7 @@ def test_places_of_no_task_are_counted():
     runs = [marked(1, [Place(1, ACTION), Place(None, RESPONSE), Place(4, ACTION)])]
     table = named(tables(runs, tasks={1: [1, 1, 2, None]}), "tasks")
     assert [(r["task"], r["steps"], r["places"]) for r in table.rows] == [("1", 2, 1), ("2", 1, 0)]
-    assert table.note == "Left out: 2 of 3 places, which fall in no task."
+    assert table.note.endswith("Left out: 2 of 3 places, which fall in no task.")
     assert named(tables(runs, tasks={}), "tasks").reason == ("no step carries the number of a task")
 
 
