@@ -30,7 +30,7 @@ def line_of(folded: FoldedRun) -> dict[str, Any]:
         "fold": folded.fold,
         "task": run.task,
         "response": run.response,
-        "steps": [[step.position, step.agent, step.said] for step in run.steps],
+        "steps": [[step.position, step.agent, step.said, step.claimed] for step in run.steps],
         "truth": run.truth and run.truth.to_json(),
         "judge": run.judge and run.judge.to_json(),
         "signals": run.signals and dict(run.signals),

@@ -163,7 +163,8 @@ def texts_of(method: str, settings: Mapping[str, Any], runs: Sequence[SeenRun]) 
         return Texts(said, [""] * len(said), owner, step_truth(runs, weak=weak), position)
     longest = MODELS[method].max_tokens * CHARACTERS_PER_TOKEN
     histories = [text for run in runs for text in _histories(run, longest)]
-    return Texts(histories, said, owner, nli_truth(runs, weak=weak), position)
+    claims = [step.hypothesis for run in runs for step in run.steps]
+    return Texts(histories, claims, owner, nli_truth(runs, weak=weak), position)
 
 
 def _histories(run: SeenRun, longest: int) -> Iterator[str]:

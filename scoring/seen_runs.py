@@ -147,7 +147,8 @@ def _steps(runs: QuerySet[Trajectory]) -> dict[int, list[SeenStep]]:
     fields = ("trajectory_id", "position", "agent", "thought", "action", "observation", "response")
     ordered = rows.order_by("trajectory_id", "position").values_list(*fields)
     for pk, position, agent, *said in ordered.iterator(chunk_size=5000):
-        found[pk].append(SeenStep(position, agent, joined(*said)))
+        whole, claimed = joined(*said), joined(*said[:2])
+        found[pk].append(SeenStep(position, agent, whole, claimed if claimed != whole else ""))
     return found
 
 

@@ -27,11 +27,18 @@ POOLS = ("mean", "max", "last", "all")
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """`position` is that of the step in its run; `said` what it thinks, does and sees."""
+    """`position` is that of the step in its run; `said` what it thinks, does and sees, `claimed`
+    what it thinks and does, "" where that is all of it or nothing."""
 
     position: int
     agent: str
     said: str
+    claimed: str = ""
+
+    @property
+    def hypothesis(self) -> str:
+        """What is to follow from the history: thought and action (Trajel, section 4.2)."""
+        return self.claimed or self.said
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +154,20 @@ def step_vectors(runs: Sequence[SeenRun], embed: Embed) -> Floats:
 def pair_features(runs: Sequence[SeenRun], embed: Embed) -> Floats:
     """Premise and hypothesis of every step: u, v, |u - v|, u * v and their cosine (4 dim + 1).
 
-    The hypothesis v is what the step says. The premise u is the task and every step before it: the
-    mean of their vectors, scaled to length one. A mean grows with the history in one pass, where
-    encoding the growing text would take the square of the steps.
+    The hypothesis v is what the step thinks and does. The premise u is the task and all that the
+    steps before it say: the mean of their vectors, scaled to length one. A mean grows with the
+    history in one pass, where encoding the growing text would take the square of the steps.
     """
-    v = np.asarray(embed([step.said for run in runs for step in run.steps]), dtype=np.float64)
+    steps = [step for run in runs for step in run.steps]
+    said = np.asarray(embed([step.said for step in steps]), dtype=np.float64)
+    v = np.asarray(embed([step.hypothesis for step in steps]), dtype=np.float64)
     tasks = np.asarray(embed([run.task for run in runs]), dtype=np.float64)
     u = np.zeros_like(v)
     start = 0
     for place, run in enumerate(runs):
         end = start + len(run.steps)
         if end > start:
-            before = np.vstack([tasks[place : place + 1], v[start : end - 1]])
+            before = np.vstack([tasks[place : place + 1], said[start : end - 1]])
             u[start:end] = _unit(np.cumsum(before, axis=0))
         start = end
     cosine = (u * v).sum(axis=1, keepdims=True)

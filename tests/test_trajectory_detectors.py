@@ -216,6 +216,21 @@ def test_a_premise_holds_the_task_and_the_steps_before_and_nothing_after():
     assert one[0, :width] == pytest.approx(task, abs=1e-5)
 
 
+def test_a_hypothesis_is_what_a_step_thinks_and_does_and_its_observation_is_history():
+    steps = [
+        SeenStep(1, "A", "Ask the table.\n12 rows.", "Ask the table."),
+        SeenStep(2, "A", "So."),
+    ]
+    run = seen(1, False)
+    object.__setattr__(run, "steps", steps)
+    found, width = pair_features([run], embed), LexicalEncoder.dim
+    claimed = embed(["Ask the table."])[0] * np.sqrt(width)
+    assert found[0, width : 2 * width] == pytest.approx(claimed, abs=1e-5)
+    before = embed([run.task]) + embed(["Ask the table.\n12 rows."])
+    premise = (before / np.linalg.norm(before))[0] * np.sqrt(width)
+    assert found[1, :width] == pytest.approx(premise, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("aggregator", "value"), [("max", 0.5), ("mean", 0.3), ("noisy_or", 1 - 0.9 * 0.5)]
 )
