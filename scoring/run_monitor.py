@@ -80,7 +80,11 @@ def outcomes(alarms: Sequence[Alarm]) -> dict[str, Estimate]:
         for alarm in judged
         if alarm.value and alarm.run.present and alarm.step and alarm.run.onset
     ]
-    lead = Estimate(float(median(leads)), n=len(leads)) if leads else undefined("no onset is known")
+    lead = (
+        Estimate(float(median(leads)), n=len(leads))
+        if leads
+        else undefined("no right alarm has both a step and a labelled first step")
+    )
     return {
         "precision": wilson(tp, tp + fp),
         "recall": wilson(tp, tp + fn),

@@ -18,12 +18,15 @@ from scipy import stats
 
 from annotation.agreement import wilson
 from annotation.figure_tables import Column, Drawn, Figure
+from benchmark.label_records import ASC, CJ, DRA, RV, TC
 from scoring.estimates import Estimate, undefined
 from scoring.significance import holm
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 ABSENT, PRESENT = "absent", "present"
+# How Trajel abbreviates its five signals; pairs of them are named so.
+SHORT = {TC: "TC", DRA: "DRA", RV: "RV", ASC: "ASC", CJ: "CJ"}
 NO_RUN = "no run has both the signal and a label"
 ONE_CLASS = "all runs have the same label"
 ONE_VALUE = "the signal has the same value on all runs"
@@ -180,7 +183,10 @@ def _single_figure(signals: Signals, rater: str) -> Figure:
 
 def _pairs_figure(signals: Signals, rater: str) -> Figure:
     rows = [
-        {"pair": f"{one}, {other}", **pair_rates(signals, one, other)}
+        {
+            "pair": " + ".join(SHORT.get(name, name) for name in (one, other)),
+            **pair_rates(signals, one, other),
+        }
         for one, other in combinations(signals.names, 2)
     ]
     rows.sort(key=lambda row: _order(row["both_absent"]))
@@ -195,7 +201,8 @@ def _pairs_figure(signals: Signals, rater: str) -> Figure:
         ),
         rows=rows,
         n=len(signals.outcome),
-        note="Share of runs with a hallucination; Wilson. Both no can serve as a rule to stop.",
+        note="Share of runs with a hallucination; Wilson. Both no can serve as a rule to stop. "
+        + ", ".join(f"{SHORT[name]}: {name}" for name in signals.names if name in SHORT),
         reason="" if rows else "there are fewer than two signals",
         drawn=Drawn("points", "pair", "both_absent") if rows else None,
     )
