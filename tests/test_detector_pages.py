@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,7 +13,9 @@ from benchmark.label_records import JUDGE, PERSON, LabelRecord
 from benchmark.labelling import store_labels
 from benchmark.models import Trajectory
 from scoring import runs
+from scoring.label_summaries import STATISTICS
 from scoring.models import Run
+from scoring.trajectory_methods import COMMON, LABEL_METHODS
 from tests.test_export_run import exported, reproduced
 from tests.test_label_runs import STEPS, TRUTH, done, make_runs, truth_of
 
@@ -282,3 +285,16 @@ def test_a_run_that_is_deleted_takes_its_scores_along(labelled):
     run = done(labelled[0])
     Trajectory.objects.filter(pk=labelled[1][0].pk).delete()
     assert run.trajectory_scores.count() == 23
+
+
+def test_the_documentation_lists_every_detector_with_its_settings():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "detectors_of_runs.md").read_text()
+    for name, method in LABEL_METHODS.items():
+        line = next(row for row in page.splitlines() if row.startswith(f"| `{name}` |"))
+        assert method.summary.rstrip(".") in line, name
+        assert ("no encoder" in line) is not method.encoder, name
+        for setting in method.settings:
+            if setting not in COMMON:
+                default = str(setting.default).lower()
+                assert f"`{setting.name}` ({default})" in line, (name, setting.name)
+    assert all(f"`{name}`" in page for name in STATISTICS)
