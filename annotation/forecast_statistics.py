@@ -50,7 +50,7 @@ def mean_of_people(values: Floats, person: Ints, chosen: Bools, people: Resampli
     """Mean of the chosen columns; interval by resampling people."""
     n_people = people.weights.shape[1]
     where = person[chosen]
-    sums = _by_unit(values[:, chosen], where, n_people)
+    sums = by_unit(values[:, chosen], where, n_people)
     sizes = np.broadcast_to(np.bincount(where, minlength=n_people).astype(float), sums.shape)
     return _ratio(sums, sizes, people)
 
@@ -68,21 +68,21 @@ def orders(
     numbers, places = np.unique(groups[first], return_inverse=True)
     owner = np.zeros(len(numbers), dtype=np.int64)
     owner[places] = layout.person[first]
-    balance = _by_unit(side * side_k, places, len(numbers))
-    untied = _by_unit(abs(side), places, len(numbers))
+    balance = by_unit(side * side_k, places, len(numbers))
+    untied = by_unit(abs(side), places, len(numbers))
     scale = np.sqrt(untied * np.bincount(places, weights=abs(side_k), minlength=len(numbers)))
     with np.errstate(divide="ignore", invalid="ignore"):
         taus = np.where(scale > 0, balance / scale, np.nan)
     n_people, defined = people.weights.shape[1], ~np.isnan(taus)
     tau = _ratio(
-        _by_unit(np.where(defined, taus, 0.0), owner, n_people),
-        _by_unit(defined.astype(float), owner, n_people),
+        by_unit(np.where(defined, taus, 0.0), owner, n_people),
+        by_unit(defined.astype(float), owner, n_people),
         people,
     )
     apart = side_k != 0
     wins = (side[:, apart] * side_k[apart] + 1) / 2
     whose = layout.person[first[apart]]
-    sums = _by_unit(wins, whose, n_people)
+    sums = by_unit(wins, whose, n_people)
     pairs = np.broadcast_to(np.bincount(whose, minlength=n_people).astype(float), sums.shape)
     return tau, _ratio(sums, pairs, people)
 
@@ -106,8 +106,8 @@ def interval_alpha(item: Ints, values: NDArray, answered: Bools, units: Resampli
     where, chosen, n_units = _shared(item)
     given = answered[:, chosen].astype(float)
     numbers = values[:, chosen] * given
-    sizes = _by_unit(given, where, n_units)
-    sums, squares = _by_unit(numbers, where, n_units), _by_unit(numbers**2, where, n_units)
+    sizes = by_unit(given, where, n_units)
+    sums, squares = by_unit(numbers, where, n_units), by_unit(numbers**2, where, n_units)
     kept = sizes >= 2
     sizes, sums, squares = (np.where(kept, part, 0.0) for part in (sizes, sums, squares))
     within = 2 * (sizes * squares - sums**2) / np.maximum(sizes - 1, 1)
@@ -119,7 +119,7 @@ def interval_alpha(item: Ints, values: NDArray, answered: Bools, units: Resampli
 
     parts = (sizes, sums, squares, within)
     value = alpha(*(part.sum(axis=1) for part in parts))
-    return _of_units(value, _width(alpha(*units.totals(*parts))), kept)
+    return _of_units(value, width_of(alpha(*units.totals(*parts))), kept)
 
 
 def nominal_alpha(
@@ -142,7 +142,7 @@ def nominal_alpha(
 
     parts = (sizes, within, *counts)
     value = alpha(*(part.sum(axis=1) for part in parts))
-    return _of_units(value, _width(alpha(*units.totals(*parts))), kept)
+    return _of_units(value, width_of(alpha(*units.totals(*parts))), kept)
 
 
 def ac1(item: Ints, answers: Ints, answered: Bools, categories: int) -> Found:
@@ -183,11 +183,11 @@ def _ratio(sums: Floats, sizes: Floats, units: Resampling) -> Found:
     top, bottom = units.totals(sums, sizes)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(n > 0, sums.sum(axis=1) / n, np.nan)
-        width = _width(np.where(bottom > 0, top / bottom, np.nan))
+        width = width_of(np.where(bottom > 0, top / bottom, np.nan))
     return Found(value, np.where((sizes > 0).sum(axis=1) >= 2, width, np.nan), n)
 
 
-def _width(resampled: Floats) -> Floats:
+def width_of(resampled: Floats) -> Floats:
     """Width of the percentile interval of each column; NaN where over half are undefined."""
     missing = np.isnan(resampled).sum(axis=0)
     if not missing.any():
@@ -201,7 +201,7 @@ def _width(resampled: Floats) -> Floats:
     return found
 
 
-def _by_unit(values: Floats, where: Ints, n_units: int) -> Floats:
+def by_unit(values: Floats, where: Ints, n_units: int) -> Floats:
     """Sums of columns by unit: (draws, n) to (draws, units)."""
     draws = len(values)
     places = where + n_units * np.arange(draws)[:, None]
@@ -213,7 +213,7 @@ def _counts(
     answers: Ints, answered: Bools, where: Ints, n_units: int, categories: int
 ) -> list[Floats]:
     return [
-        _by_unit(((answers == category) & answered).astype(float), where, n_units)
+        by_unit(((answers == category) & answered).astype(float), where, n_units)
         for category in range(categories)
     ]
 

@@ -30,7 +30,12 @@ class RunsPlan:
         """The widths of the report's intervals to be expected; None without runs."""
         if not self.rows:
             return None
-        layout = layout_of([row.item for row in self.rows], [row.answered for row in self.rows])
+        rows = self.rows
+        layout = layout_of(
+            [row.item for row in rows],
+            [row.question for row in rows],
+            [row.answered for row in rows],
+        )
         return forecast_runs(layout, strength, draws=draws, seed=seed)
 
 

@@ -159,6 +159,7 @@ def test_another_strength_changes_the_forecast_and_a_wrong_one_is_named(inside):
     rates = {
         "draws": "20",
         "prevalence": "50",
+        "alike": "0",
         "person_sensitivity": "100",
         "person_specificity": "100",
         "judge_sensitivity": "90",

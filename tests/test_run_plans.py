@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from annotation.run_forecasts import RunStrength, cohen_kappa, forecast_runs, layout_of
+from annotation.agreement import cohen_kappa_of_table, gwet_ac_of_table
+from annotation.run_forecasts import RunStrength, ac1_of, forecast_runs, kappa_of, layout_of
 from annotation.run_plan_tables import (
     PlannedRun,
     by_model,
@@ -66,36 +69,43 @@ def test_seats_and_judgements_are_counted():
 
 
 def test_kappa_of_the_published_table_is_that_of_the_paper():
-    table = [(True, True)] * 141 + [(True, False)] * 12 + [(False, True)] * 36
-    people, judge = np.array([*table, *[(False, False)] * 35]).T
-    found = cohen_kappa(people[None], judge[None])
-    assert found.value[0] == pytest.approx(0.4558, abs=5e-5)
-    assert found.width[0] == pytest.approx(2 * 1.95996 * _error(141, 12, 36, 35), rel=1e-5)
+    cells = (np.array([float(n)]) for n in (141, 12, 36, 35))
+    assert kappa_of(*cells)[0] == pytest.approx(0.4558, abs=5e-5)
 
 
-def _error(a: int, b: int, c: int, d: int) -> float:
-    """The same formula, written over the four cells."""
-    n = a + b + c + d
-    p = [[a / n, b / n], [c / n, d / n]]
-    row = [sum(p[0]), sum(p[1])]
-    col = [p[0][0] + p[1][0], p[0][1] + p[1][1]]
-    po, pe = p[0][0] + p[1][1], row[0] * col[0] + row[1] * col[1]
-    k = (po - pe) / (1 - pe)
-    first = sum(p[i][i] * (1 - (row[i] + col[i]) * (1 - k)) ** 2 for i in (0, 1))
-    second = (1 - k) ** 2 * sum(
-        p[i][j] * (col[i] + row[j]) ** 2 for i in (0, 1) for j in (0, 1) if i != j
-    )
-    third = (k - pe * (1 - k)) ** 2
-    return ((first + second - third) / n) ** 0.5 / (1 - pe)
+@given(st.lists(st.integers(0, 60), min_size=4, max_size=4))
+def test_kappa_and_ac1_are_those_of_the_report(cells):
+    both, first, second, neither = cells
+    table = [[both, first], [second, neither]]
+    kappa = cohen_kappa_of_table(table, categories=(True, False)).value
+    found = kappa_of(*(np.array([float(n)]) for n in cells))[0]
+    assert np.isnan(found) if kappa is None else found == pytest.approx(kappa)
+    n = sum(cells)
+    if n:
+        ac1 = gwet_ac_of_table(table, categories=(True, False)).value
+        sums = (both + neither, n, both + (first + second) / 2, n)
+        assert ac1_of(*(np.array([float(x)]) for x in sums))[0] == pytest.approx(ac1)
 
 
-def test_kappa_is_undefined_where_all_say_the_same():
-    same = np.ones((1, 9), dtype=bool)
-    assert np.isnan(cohen_kappa(same, same).value[0])
+def layout(runs: int, per_item: int, *, answered: bool = True, questions: int = 0):
+    names = [f"q{run % questions}" if questions else "" for run in range(runs)]
+    return layout_of(list(range(runs)) * per_item, names * per_item, [answered] * runs * per_item)
 
 
-def layout(runs: int, per_item: int, *, answered: bool = True):
-    return layout_of(list(range(runs)) * per_item, [answered] * runs * per_item)
+def test_runs_that_fare_as_their_question_does_make_wider_intervals():
+    widths = []
+    for alike in (0.0, 1.0):
+        strength = RunStrength(prevalence=0.5, alike=alike)
+        rows = forecast_runs(layout(240, 2, questions=20), strength, seed=1).rows
+        widths.append({row.figure: row.width for row in rows}["Cohen's kappa of judge and people"])
+    assert widths[1] > 1.1 * widths[0]
+
+
+def test_runs_of_one_question_have_no_interval_of_kappa():
+    rows = {r.figure: r for r in forecast_runs(layout(30, 2, questions=1), RunStrength()).rows}
+    assert rows["Cohen's kappa of two people"].width is None
+    assert rows["Cohen's kappa of two people"].value is not None
+    assert rows["agreement of two people"].width is not None
 
 
 def test_more_runs_make_narrower_intervals():
@@ -109,7 +119,7 @@ def test_more_runs_make_narrower_intervals():
 
 
 def test_a_forecast_finds_the_rates_it_was_told():
-    strength = RunStrength(prevalence=0.5, person_sensitivity=1, person_specificity=1)
+    strength = RunStrength(0.5, 0, person_sensitivity=1, person_specificity=1)
     rows = {row.figure: row for row in forecast_runs(layout(300, 2), strength, seed=1).rows}
     assert rows["runs with a hallucination"].value == pytest.approx(0.5, abs=0.02)
     assert rows["Cohen's kappa of two people"].value == pytest.approx(1)
@@ -130,4 +140,4 @@ def test_the_same_seed_forecasts_the_same():
 
 def test_without_judgements_nothing_is_forecast():
     with pytest.raises(ValueError, match="without judgements"):
-        forecast_runs(layout_of([], []), RunStrength())
+        forecast_runs(layout_of([], [], []), RunStrength())

@@ -29,6 +29,7 @@ from benchmark.models import Corpus, Rater
 
 STRENGTH_NAMES = {
     "prevalence": gettext_lazy("Runs with a hallucination"),
+    "alike": gettext_lazy("Runs that fare as their question does"),
     "person_sensitivity": gettext_lazy("Found by a person where there is one"),
     "person_specificity": gettext_lazy("Cleared by a person where there is none"),
     "judge_sensitivity": gettext_lazy("Found by the judge where there is one"),
