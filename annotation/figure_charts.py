@@ -7,6 +7,7 @@ no mark; what is too much for a drawing has none, and its table says it all.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,8 +27,8 @@ from scoring.charts import axis, layout, plain
 MOST_LINES = 48
 MOST_SERIES = 6
 MOST_CELLS = 400
-LONGEST_NAME = 34
-LINE_PX, CELL_PX = 26, 34
+LINE_CHARS = 22
+LINE_PX, WRAPPED_PX, CELL_PX = 26, 6, 34
 FILLS = ("--text", "--ramp-3", "--ramp-1", "--surface-3", "--user-bg", "--ramp-4")
 RAMP = ("--ramp-0", "--ramp-1", "--ramp-2", "--ramp-3", "--ramp-4")
 
@@ -47,8 +48,16 @@ def chart(figure: Figure) -> dict[str, Any] | None:
 
 
 def short(name: str) -> str:
-    """A name as a chart has room for it, markup shown and not followed."""
-    return plain(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
+    """A name as a chart has room for it: two lines at most, markup shown and not followed."""
+    lines = textwrap.wrap(name, LINE_CHARS, break_on_hyphens=True) or [""]
+    kept = lines[:2]
+    if len(lines) > 2:
+        kept[1] = f"{kept[1][: LINE_CHARS - 1]}…"
+    return "<br>".join(plain(line) for line in kept)
+
+
+def _line_px(names: Sequence[str]) -> int:
+    return LINE_PX + WRAPPED_PX * any("<br>" in name for name in names)
 
 
 # -- bars and points -----------------------------------------------------------------------------
@@ -100,17 +109,18 @@ def _along(figure: Figure, drawn: Drawn, trace: Mapping[str, Any]) -> dict[str, 
     if len(rows) > MOST_LINES:
         return None
     texts = [number_text(y, value_of(row.get(drawn.y))) for row in rows]
+    names = [short(name_of(figure, row)) for row in rows]
     return {
         "data": [trace],
         "layout": layout(
-            72 + LINE_PX * len(rows),
+            72 + _line_px(names) * len(rows),
             axis(y.title, **_scale(figure, drawn)),
             axis(
                 showgrid=False,
                 ticks="",
                 range=[len(rows) - 0.4, -0.6],
                 tickvals=list(range(len(rows))),
-                ticktext=[short(name_of(figure, row)) for row in rows],
+                ticktext=names,
             ),
             margin={"l": 8, "r": 70, "t": 8, "b": 44},
             annotations=[margin_note(place, text) for place, text in enumerate(texts)],
@@ -158,18 +168,19 @@ def _stacked(figure: Figure, drawn: Drawn) -> dict[str, Any] | None:
                 "hoverinfo": "skip",
             }
         )
+    names = [short(x) for x in xs]
     scale = {"tickformat": ".0%"} if is_share(y) else {}
     return {
         "data": data,
         "layout": layout(
-            84 + 22 * len(groups) + LINE_PX * len(xs),
+            84 + 22 * len(groups) + _line_px(names) * len(xs),
             axis(y.title, rangemode="tozero", **scale),
             axis(
                 showgrid=False,
                 ticks="",
                 range=[len(xs) - 0.4, -0.6],
                 tickvals=list(range(len(xs))),
-                ticktext=[short(x) for x in xs],
+                ticktext=names,
             ),
             barmode="stack",
             showlegend=len(groups) > 1,

@@ -18,6 +18,7 @@ from annotation.review_tables import conduct_figures, share_of
 # More raters than these are no longer compared two by two: the pairs would fill the page.
 MOST_RATERS = 12
 TIED = "Of {n} runs as many people say yes as no; they are left out."
+EACH_NOTE = "Each review stands for itself: runs that are counted here are reviews of runs."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def coverage_figure(runs: Sequence[Run], unread: Mapping[str, int]) -> Figure:
         Column("kind", "Kind"),
         Column("model", "Model"),
         Column("runs", "Runs", "count"),
-        Column("coverage", "Of all runs", "estimate", percent=True),
+        Column("coverage", "Of all runs", "share"),
         Column("rate", "See a hallucination", "estimate", percent=True),
         Column("typed", "Say which types", "count"),
         Column("placed", "Name a step", "count"),
@@ -63,7 +64,7 @@ def coverage_figure(runs: Sequence[Run], unread: Mapping[str, int]) -> Figure:
                 "kind": kinds[name].kind if name in kinds else "judge",
                 "model": kinds[name].model if name in kinds else "",
                 "runs": len(mine),
-                "coverage": share_of(len(mine), len(runs), "there are no runs"),
+                "coverage": len(mine) / len(runs) if runs else None,
                 "rate": share_of(len(seen), len(mine), "no answer could be read"),
                 "typed": sum(bool(label.types) for label in seen),
                 "placed": sum(label.onset is not None for label in seen),
@@ -88,17 +89,26 @@ def pair_section(found: Combined, one: str, other: str, *, seed: int, name: str)
     pools = found.pools if found.pools and PEOPLE in (one, other) else None
     shown = figures(found.runs, one, other, seed=seed, pools=pools)
     shown += label_onsets.figures(found.runs, one, [other], seed=seed)
-    return Section(
-        name,
-        f"{other} against {one}",
-        shown,
-        TIED.format(n=found.tied) if found.tied and PEOPLE in (one, other) else "",
-    )
+    return Section(name, f"{other} against {one}", shown, _note(found, one, other))
+
+
+def _note(found: Combined, *raters: str) -> str:
+    """What a reader must know of how several people became one."""
+    if PEOPLE not in raters:
+        return ""
+    if found.pools:
+        return EACH_NOTE
+    return TIED.format(n=found.tied) if found.tied else ""
 
 
 def single_section(found: Combined, rater: str, *, seed: int, name: str) -> Section:
     """What one rater says of runs."""
-    return Section(name, f"What {rater} says", single_rater_figures(found.runs, rater, seed=seed))
+    return Section(
+        name,
+        f"Labels of {rater}",
+        single_rater_figures(found.runs, rater, seed=seed),
+        _note(found, rater),
+    )
 
 
 def study_sections(
@@ -113,10 +123,10 @@ def study_sections(
     for place, judge in enumerate(judges):
         name = f"judge-{place + 1}" if place else "judge"
         sections.append(pair_section(found, PEOPLE, judge, seed=seed, name=name))
-    if people:
-        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
     note = "Given after the blind answers were frozen. Post-reveal answers enter no agreement."
     sections.append(Section("work", "Beside the judge, and the work", conduct_figures(rows), note))
+    if people:
+        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
     return sections
 
 
