@@ -60,8 +60,17 @@ def test_the_list_costs_the_same_for_any_number_of_judges(reader, runs, django_a
     reader.get("/judges/")
     for version in (1, 2, 3, 4):
         answered(runs, judge_texts(6, seed=version), version)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         reader.get("/judges/")
+
+
+def test_the_list_leads_to_variants_where_two_can_be_compared(reader, runs):
+    address = "/corpora/plant/prompt-variants/?set=whole-run"
+    judge = answered(runs, [judge_text()], 1)
+    assert address not in page(reader, "/judges/")
+    answered(runs, [judge_text()], 2)
+    assert address in page(reader, "/judges/")
+    assert address in page(reader, f"/judges/{judge.pk}/")
 
 
 def test_without_judges_the_list_says_how_they_come(reader):

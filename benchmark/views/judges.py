@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Length, Substr
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -25,7 +25,20 @@ SAYS = {"yes": {"labels__present": True}, "no": {"labels__present": False}}
 
 @require_safe
 def judges(request: HttpRequest) -> HttpResponse:
-    return render(request, "benchmark/judges.html", {"rows": judge_rows()})
+    context = {"rows": judge_rows(), "variants": variants()}
+    return render(request, "benchmark/judges.html", context)
+
+
+def variants() -> list[dict[str, Any]]:
+    """Corpora and sets of prompt variants under which two judges or more have answered."""
+    rows = JudgeAnswer.objects.filter(rater__simulated=False, rater__prompt__isnull=False)
+    grouped = (
+        rows.exclude(rater__prompt__variant_set="")
+        .order_by("trajectory__corpus__slug", "rater__prompt__variant_set")
+        .values(corpus=F("trajectory__corpus__slug"), set=F("rater__prompt__variant_set"))
+        .annotate(n=Count("rater", distinct=True))
+    )
+    return list(grouped.filter(n__gt=1))
 
 
 def judge_rows() -> list[dict[str, Any]]:
