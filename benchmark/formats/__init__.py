@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from benchmark.formats import dialfork, messages, sdialog, star, trajel, transcripts
+from benchmark.formats import (
+    agent_runner,
+    assetops,
+    dialfork,
+    message_runs,
+    messages,
+    sdialog,
+    smartgrid,
+    star,
+    trajel,
+    transcripts,
+    who_when,
+)
 from benchmark.records import BadRecord, Record
 
 
@@ -27,4 +39,11 @@ FORMATS: dict[str, Reader] = {
     "messages": messages.read,
     "transcripts": transcripts.read,
     "trajel": trajel.read,
+    "assetops": assetops.read,
+    "agent_runner": agent_runner.read,
+    "smartgrid": smartgrid.read,
+    "who_when": who_when.read,
 }
+
+# Formats that can also be read as agent runs.
+AS_RUNS: dict[str, Reader] = {"messages": message_runs.read}

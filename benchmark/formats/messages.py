@@ -19,8 +19,8 @@ from benchmark.formats.speakers import message_role
 from benchmark.records import ACTION, BadRecord, DialogueRecord, Record, TurnRecord
 
 NOT_TEXT = "content that is not text left out"
-_IDS = ("id", "conversation_id", "dialogue_id", "dialog_id")
-_LISTS = ("messages", "conversations", "conversation")
+IDS = ("id", "conversation_id", "dialogue_id", "dialog_id")
+LISTS = ("messages", "conversations", "conversation")
 
 
 def read(
@@ -47,15 +47,15 @@ def _each(file: Path) -> Iterator[tuple[str, Any] | BadRecord]:
 def dialogue_of(value: Any, where: str, roles: Mapping[str, str] | None) -> DialogueRecord:
     """One chat as a record; without an id it is named after its place (`chats.jsonl:7`)."""
     data = expect(value, dict, "dialogue")
-    key = next((k for k in _LISTS if k in data), None)
+    key = next((k for k in LISTS if k in data), None)
     if key is None:
-        raise BadRecord("dialogue", f"needs one of the fields {', '.join(_LISTS)}")
+        raise BadRecord("dialogue", f"needs one of the fields {', '.join(LISTS)}")
     warnings: Counter[str] = Counter()
     turns: list[TurnRecord] = []
     for number, message in enumerate(expect(data[key], list, key), start=1):
         what = f"{key}[{number}]"
         turns += turns_of(expect(message, dict, what), what, roles, warnings)
-    ident = next((k for k in _IDS if data.get(k) is not None), None)
+    ident = next((k for k in IDS if data.get(k) is not None), None)
     workflow = expect(data.get("workflow") or "", str, "workflow")
     return dialogue(
         data[ident] if ident else where,
@@ -79,7 +79,7 @@ def turns_of(
     role = message_role(name, roles, f"{what}.role")
     content = message["content"] if "content" in message else message.get("value")
     text = text_of(content, f"{what}.content", warnings)
-    calls = _calls(message, what)
+    calls = calls_of(message, what)
     meta = {k: message[k] for k in ("tool_call_id", "name", "refusal") if message.get(k)}
     if calls and not text.strip():
         yield turn(ACTION, _shown(calls), name=name, meta=meta | {"tool_calls": calls})
@@ -111,7 +111,8 @@ def text_of(content: Any, what: str, warnings: Counter[str]) -> str:
     return "\n".join(texts)
 
 
-def _calls(message: dict[str, Any], what: str) -> list[dict[str, Any]]:
+def calls_of(message: dict[str, Any], what: str) -> list[dict[str, Any]]:
+    """The tool calls of a message, an old `function_call` last."""
     calls = expect(message.get("tool_calls") or [], list, f"{what}.tool_calls")
     for call in calls:
         expect(call, dict, f"{what}.tool_calls")

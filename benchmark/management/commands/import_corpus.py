@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from benchmark.formats import FORMATS
+from benchmark.formats import AS_RUNS, FORMATS, Reader
 from benchmark.formats.release import is_release
 from benchmark.importing import ImportReport, import_records, import_release
 from benchmark.models import Corpus
@@ -48,12 +48,19 @@ class Command(BaseCommand):
             metavar="NAME=ROLE",
             help=f"Which role a speaker name has ({', '.join(ROLES)}).",
         )
+        parser.add_argument(
+            "--as",
+            dest="as_",
+            choices=["dialogues", "runs"],
+            help=f"What the records become, for {', '.join(AS_RUNS)} (default: dialogues).",
+        )
         parser.add_argument("--dry-run", action="store_true", help="Compare, write nothing.")
         parser.add_argument("--update", action="store_true", help="Replace what has changed.")
         parser.add_argument("--json", action="store_true", help="End with one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         roles_from(options["roles"])
+        reader_for(options["format"], options["as_"])
         existed = Corpus.objects.filter(slug=options["corpus"]).exists()
         corpus = corpus_for(options["corpus"], create=not options["dry_run"])
         try:
@@ -80,7 +87,8 @@ class Command(BaseCommand):
         how = {"update": options["update"], "dry_run": options["dry_run"]}
         if format_ == "dialfork" and is_release(path):
             return import_release(corpus, path, **how)
-        records = FORMATS[format_](path, workflows=options["workflows"], roles=roles)
+        read = reader_for(format_, options["as_"])
+        records = read(path, workflows=options["workflows"], roles=roles)
         return import_records(corpus, format_, progress(records), **how)
 
     def say(self, report: ImportReport, *, dry_run: bool) -> None:
@@ -88,8 +96,11 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.new} new, {report.unchanged} unchanged, {report.updated} updated, "
             f"{len(report.rejected)} rejected{would}; {report.turns} turns, "
-            f"{sum(report.workflows.values())} workflows."
+            f"{report.steps} steps of runs, {sum(report.workflows.values())} workflows."
         )
+        for name, count in sorted(report.labels.items()):
+            what = "" if name.startswith("signals:") else "labels by "
+            self.stdout.write(f"  {count:>6}  {what}{name}")
         for name, count in sorted(report.warnings.items()):
             self.stdout.write(f"  {count:>6}  {name} (first: {report.places[name][0]})")
         for bad in report.rejected[:REJECTED_SHOWN]:
@@ -117,6 +128,15 @@ def corpus_for(slug: str, *, create: bool) -> Corpus:
     except ValidationError as error:
         raise CommandError(f"--corpus {slug}: {' '.join(error.messages)}") from error
     return Corpus.objects.get_or_create(slug=slug)[0] if create else corpus
+
+
+def reader_for(format_: str, kind: str | None) -> Reader:
+    """How `format_` is read into `kind`; CommandError where it cannot become that."""
+    if kind is None or (kind == "dialogues" and format_ in AS_RUNS):
+        return FORMATS[format_]
+    if format_ not in AS_RUNS:
+        raise CommandError(f"--as {kind}: only {', '.join(AS_RUNS)} can be read in two ways")
+    return AS_RUNS[format_]
 
 
 def roles_from(pairs: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,195 @@
+"""What stands beside smart-grid runs: verdicts of a judge, and people's audits of some of them.
+
+A verdict gives a run six signals and one label by the model that judged. An audit of a run gives
+signals of the source "audit"; a decision on a verdict is kept with the label it speaks of. The
+names of the people who audited are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from benchmark.formats.reading import expect, files, json_values, located, text_stream
+from benchmark.formats.runs import text_at, text_of
+from benchmark.label_records import JUDGE, SIGNALS, LabelRecord, SignalRecord
+from benchmark.records import BadRecord
+
+HALLUCINATIONS, PASS, AUDIT = "hallucinations", "pass", "audit"
+DIMENSIONS = (*SIGNALS, HALLUCINATIONS)
+RATER_LENGTH = 120
+LOGS, ANNOTATIONS = "judge_logs", "annotations"
+_DECISION = {
+    "audit_decision": "decision",
+    "berkeley_label": "label",
+    "failure_stage": "failure_stage",
+    "audit_note": "note",
+}
+_AUDITED = {"manual_pass": PASS, "obvious_hallucination_or_unsupported_claim": HALLUCINATIONS}
+_FLAGS = {"true": True, "false": False, "": None}
+
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's log: which run it is about (a path), its six answers, and where it stands."""
+
+    where: str
+    run: str
+    scenario: str
+    scored_at: str
+    has_trial: bool
+    signals: tuple[SignalRecord, ...]
+    label: LabelRecord
+
+
+@dataclass
+class Beside:
+    """Verdicts and audits of a folder by the path of their run; `bad` is what could not be read."""
+
+    verdicts: dict[str, list[Verdict]] = field(default_factory=lambda: defaultdict(list))
+    audits: dict[str, list[SignalRecord]] = field(default_factory=lambda: defaultdict(list))
+    bad: list[BadRecord] = field(default_factory=list)
+
+    def paths(self) -> set[str]:
+        return {*self.verdicts, *self.audits}
+
+
+def beside(folder: Path) -> Beside:
+    """What `judge_logs` and `annotations` in `folder` say of runs."""
+    found = Beside()
+    decisions: dict[Key, Mapping[str, str]] = {}
+    for row in _rows(folder / ANNOTATIONS, found.bad):
+        try:
+            _audit(row, found, decisions)
+        except BadRecord as bad:
+            found.bad.append(located(row.where, bad))
+    logs = folder / LOGS
+    for file in files(logs, ".json") if logs.is_dir() else []:
+        for item in json_values(file):
+            if isinstance(item, BadRecord):
+                found.bad.append(item)
+                continue
+            where, value = item
+            try:
+                verdict = verdict_of(value, f"{LOGS}/{where}", decisions)
+            except BadRecord as bad:
+                found.bad.append(located(f"{LOGS}/{where}", bad))
+                continue
+            found.verdicts[verdict.run].append(verdict)
+    return found
+
+
+def verdict_of(value: Any, where: str, decisions: Mapping[Key, Mapping[str, str]]) -> Verdict:
+    """One judge's log; raises BadRecord naming the field that does not fit."""
+    data = expect(value, dict, "log")
+    dims = expect(data.get("parsed_dims"), dict, "parsed_dims")
+    rater = clean(expect(data.get("judge_model"), str, "judge_model"))
+    if not 1 <= len(rater) <= RATER_LENGTH:
+        raise BadRecord("judge_model", f"must have 1 to {RATER_LENGTH} characters")
+    answers = {d: expect(dims.get(d), (bool, type(None)), f"parsed_dims.{d}") for d in DIMENSIONS}
+    present = expect(answers[HALLUCINATIONS], bool, f"parsed_dims.{HALLUCINATIONS}")
+    run = text_at(data, "trajectory_file", "trajectory_file")
+    scenario = text_at(data, "scenario_id", "scenario_id")
+    trial = text_of(data.get("trial_index"))
+    names = ("run_name", "scenario_id", "trial_index", "score_6d", "pass", "scored_at")
+    meta = {name: data[name] for name in names if data.get(name) is not None}
+    audit = decisions.get((text_of(data.get("run_name")), scenario, trial))
+    return Verdict(
+        where=where,
+        run=run,
+        scenario=scenario,
+        scored_at=text_of(data.get("scored_at")),
+        has_trial=bool(trial),
+        signals=tuple(SignalRecord(name, answer, rater) for name, answer in answers.items()),
+        label=LabelRecord(
+            rater=rater,
+            present=present,
+            rationale=text_at(dims, "suggestions", "parsed_dims.suggestions"),
+            kind=JUDGE,
+            model=rater,
+            meta=meta | ({"audit": dict(audit)} if audit else {}),
+        ),
+    )
+
+
+def in_time(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts on one run in the order of their time."""
+    return sorted(verdicts, key=lambda v: (v.scored_at, v.where))
+
+
+def numbered(verdicts: list[Verdict]) -> list[LabelRecord]:
+    """The labels of one run; further answers of a judge, in the order given, are its trials."""
+    seen: dict[str, int] = {}
+    labels = []
+    for verdict in verdicts:
+        rater = verdict.label.rater
+        seen[rater] = seen.get(rater, 0) + 1
+        labels.append(replace(verdict.label, trial=seen[rater]))
+    return labels
+
+
+def clean(text: str) -> str:
+    """`text` without NUL, which no database keeps."""
+    return text.replace("\x00", "\ufffd")
+
+
+class Row(dict[str, str]):
+    """A row of a table, and where it stands."""
+
+    where: str = ""
+
+
+def _rows(folder: Path, bad: list[BadRecord]) -> Iterator[Row]:
+    """The rows of all tables of a folder that speak of a run; a table of other columns has none."""
+    for file in files(folder, ".csv", ".tsv") if folder.is_dir() else []:
+        try:
+            stream = text_stream(file)
+            reader = csv.DictReader(stream, delimiter="\t" if file.suffix == ".tsv" else ",")
+            for given in reader:
+                row = Row({k: v or "" for k, v in given.items() if isinstance(k, str)})
+                row.where = f"{ANNOTATIONS}/{file.name}:{reader.line_num}"
+                yield row
+        except BadRecord as wrong:
+            bad.append(wrong)
+        except csv.Error as error:
+            bad.append(BadRecord(f"{ANNOTATIONS}/{file.name}", f"is not a table: {error}"))
+
+
+def _audit(row: Row, found: Beside, decisions: dict[Key, Mapping[str, str]]) -> None:
+    """Put one row where it belongs: a decision on a verdict, or an audit of a run."""
+    if "audit_decision" in row:
+        names = ("run_name", "scenario_id", "trial_index")
+        run, scenario, trial = (row.get(name, "") for name in names)
+        decisions[run, scenario, trial] = {
+            new: row[old].replace("\x00", "\ufffd")
+            for old, new in _DECISION.items()
+            if row.get(old)
+        }
+    elif "manual_pass" in row and row.get("trajectory_file"):
+        for column, name in _AUDITED.items():
+            text = row.get(column, "").strip().lower()
+            if text not in _FLAGS:
+                raise BadRecord(column, f"must be true, false or empty; it is {text!r:.60}")
+            if text:
+                signal = SignalRecord(name, _FLAGS[text], AUDIT)
+                found.audits[row["trajectory_file"]].append(signal)
+
+
+def matched(path: str, known: set[str], others: set[str]) -> str | None:
+    """Which of `known` paths means the run at `path`: itself, or the one with its ending.
+
+    A shared name is no match where another run of the input (`others`) has it too.
+    """
+    if path in known:
+        return path
+    name = PurePosixPath(path).name
+    if sum(PurePosixPath(other).name == name for other in others) > 1:
+        return None
+    ending = [k for k in known if PurePosixPath(k).name == name]
+    return ending[0] if len(ending) == 1 else None
