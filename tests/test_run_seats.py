@@ -8,6 +8,7 @@ from django.urls import reverse
 from annotation import invitations, phases, reviewing
 from annotation.enrolment import assign_seat
 from annotation.models import Assignment, Item, ProblemReport, StepTime
+from annotation.titles import revealing_word
 from benchmark.models import TrajectoryStep
 from tests.run_studies import JUDGE_NAME, make_run_study
 
@@ -87,6 +88,21 @@ def test_a_person_walks_from_the_first_run_to_thanks_on_the_pages(visitor, seat)
     seat.refresh_from_db()
     assert (seat.phase, seat.assignments.filter(finished_at=None).count()) == ("questionnaire", 0)
     assert "Thank you" in send(visitor, seat, "questionnaire")
+
+
+def test_no_page_of_a_seat_names_judge_run_corpus_or_condition(visitor, seat):
+    telling = {JUDGE_NAME, "large-1", "spring-runs", "trajel"}
+    telling |= set(seat.study.items.values_list("trajectory__external_id", flat=True))
+    pages = [page_of(visitor, seat)]
+    pages.append(send(visitor, seat, "consent", agree="yes"))
+    pages.append(send(visitor, seat, "instructions"))
+    pages.append(body(visitor.get("/")))
+    finish(seat)
+    pages.append(page_of(visitor, seat))
+    pages.append(send(visitor, seat, "questionnaire"))
+    for html in pages:
+        assert [word for word in telling if word in html] == []
+        assert revealing_word(html.replace("DialFork", "")) is None
 
 
 def test_the_door_of_a_study_of_runs_speaks_of_runs(client, researcher):
