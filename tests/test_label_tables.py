@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotation import label_intervals
 from annotation.agreement import cohen_kappa, gwet_ac, krippendorff_alpha, wilson
 from annotation.label_agreement import kappa_per_label, label_set_agreement, per_label
 from annotation.label_binary import ac1, alpha, cells_of, f1, kappa
@@ -27,8 +28,11 @@ from benchmark.label_records import (
     LabelRecord,
     PlaceRecord,
 )
+from benchmark.labelling import labelled_runs, store_labels
+from benchmark.models import Corpus, Trajectory
 from scoring.estimates import Estimate
 from tests.labelled import JUDGE, PEOPLE, Run, named, of_cells, pair, row, said
+from tests.run_rows import make_run
 
 answers = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 type_sets = st.none() | st.sets(st.sampled_from(TYPES), min_size=1).map(sorted)
@@ -368,3 +372,40 @@ def test_a_study_of_225_runs_takes_less_than_a_fifth_of_a_second_with_all_interv
         spent.append(time.process_time() - start)
     assert len(found) > 30
     assert min(spent) < 0.2
+
+
+def test_draws_made_in_parts_are_as_many_and_say_nearly_the_same(monkeypatch):
+    runs = random_study(120, 60)
+    pairs = pairs_of(runs, PEOPLE, JUDGE)
+    cells = cells_of(pairs.one.present, pairs.other.present)[:, None, :]
+    whole = estimates(pairs.draws, cells, {"kappa": (kappa, "")}, [120])["kappa"][0]
+    monkeypatch.setattr(label_intervals, "MOST_CELLS", 60 * 300)
+    monkeypatch.setattr(label_intervals, "MOST_KEPT", 0)
+    again = pairs_of(runs, PEOPLE, JUDGE).draws
+    sums = again.resampled(again.cluster_sums(cells[:, 0, :]))
+    parted = estimates(again, cells, {"kappa": (kappa, "")}, [120])["kappa"][0]
+    assert sums.shape == (2000, 4) and not again.kept
+    assert (parted.value, parted.ci) == (whole.value, pytest.approx(whole.ci, abs=0.03))
+
+
+def test_labels_read_from_the_database_give_the_same_tables(db):
+    corpus = Corpus.objects.create(slug="stations")
+    made = [make_run(corpus, number, question=f"q{number % 3}") for number in range(1, 7)]
+    labels = [said(PEOPLE, [FACTUAL] if at % 2 else None) for at in range(6)]
+    labels += [said(JUDGE, [FACTUAL] if at % 3 else None, kind="judge") for at in range(6)]
+    store_labels([(run.pk, label) for run, label in zip(made * 2, labels, strict=True)])
+    read = labelled_runs(Trajectory.objects.filter(corpus=corpus))
+    plain = [
+        pair(
+            run.pk,
+            *([FACTUAL] if at % k else None for k in (2, 3)),
+            external_id=run.external_id,
+            corpus=corpus.slug,
+            model=run.model,
+            question=run.question,
+            n_steps=3,
+        )
+        for at, run in enumerate(made)
+    ]
+    assert figures(read, PEOPLE, JUDGE, **QUICK) == figures(plain, PEOPLE, JUDGE, **QUICK)
+    assert named(figures(read, PEOPLE, JUDGE), "table").n == 6
