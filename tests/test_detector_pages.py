@@ -140,7 +140,7 @@ def test_detectors_stand_beside_their_controls(inside, labelled):
     controls = page.index("Controls:")
     assert page.index("Step classifier") < controls < page.index("Run length")
     assert controls < page.index("First step") < page.index("Random step")
-    assert "By type" in page and "By model" in page
+    assert "Which type each detector finds" in page and "How each detector does per model" in page
     assert '<a href="/corpora/agent-runs/detectors/">' in body(inside.get("/leaderboards/"))
 
 
@@ -298,3 +298,18 @@ def test_the_documentation_lists_every_detector_with_its_settings():
                 default = str(setting.default).lower()
                 assert f"`{setting.name}` ({default})" in line, (name, setting.name)
     assert all(f"`{name}`" in page for name in STATISTICS)
+
+
+def test_each_figure_has_a_file_and_runs_of_one_method_have_names_of_their_own(inside, labelled):
+    for change in ({}, {"aggregator": "mean"}, {"seed": 3}, {"bootstrap_seed": 5}):
+        done(labelled[0], **change)
+    page = body(inside.get("/corpora/agent-runs/detectors/"))
+    for name in ("areas", "named-step", "by-type", "by-model"):
+        assert f'id="{name}"' in page
+        lines = body(
+            inside.get(f"/corpora/agent-runs/detectors/?format=csv&of={name}")
+        ).splitlines()
+        assert len(lines) >= 5, name
+    lines = body(inside.get("/corpora/agent-runs/detectors/?format=csv&of=areas")).splitlines()
+    assert len({line.split(",1.0,")[0] for line in lines[1:]}) == 4
+    assert inside.get("/corpora/agent-runs/detectors/?format=csv&of=else").status_code == 400

@@ -10,13 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from annotation.figure_files import table_of
+from annotation.figure_tables import Figure
 from benchmark.models import Corpus
 from benchmark.views.paging import choice
 from scoring.charts import interval_bar
 from scoring.detector_boards import COLUMNS, Detector, DetectorBoard, detector_board
-from scoring.label_summaries import AUC, AUC_BY_MODEL, AUC_BY_TYPE
+from scoring.label_summaries import AUC
 from scoring.leaderboard_tables import Cell
 from scoring.views import csv_files
+from scoring.views.detector_figures import figures_of
 
 CHANCE = 0.5
 FILE_COLUMNS = (
@@ -49,12 +52,13 @@ class Row:
 
 @require_safe
 def detectors(request: HttpRequest, slug: str) -> HttpResponse:
-    """`?truth=NAME` chooses whose labels were predicted; `?format=csv` gives every figure."""
+    """`?truth=NAME` chooses whose labels were predicted; `?format=csv` gives every number."""
     corpus = get_object_or_404(Corpus, slug=slug)
     board = detector_board(corpus, request.GET.get("truth", ""))
     choice(request, "truth", board.truths or ["(no detector has run)"])
+    figures = figures_of(board)
     if csv_files.wanted(request):
-        return csv_files.answer(f"{corpus.slug}-detectors", FILE_COLUMNS, lines(board))
+        return as_csv(request, corpus, board, figures)
     columns = occurring(board)
     context = {
         "corpus": corpus,
@@ -72,17 +76,20 @@ def detectors(request: HttpRequest, slug: str) -> HttpResponse:
             )
             for name, cells in board.orders.items()
         ],
-        "grids": [
-            grid
-            for grid in (
-                by_group(board, "By type", AUC_BY_TYPE, board.types),
-                by_group(board, "By model", AUC_BY_MODEL, board.models),
-            )
-            if any(cell and cell.value is not None for _, cells in grid["lines"] for cell in cells)
-        ],
+        "figures": figures,
         "width": len(columns) + 5,
     }
     return render(request, "scoring/detectors.html", context)
+
+
+def as_csv(
+    request: HttpRequest, corpus: Corpus, board: DetectorBoard, figures: Sequence[Figure]
+) -> HttpResponse:
+    """Every figure of every run, or with `?of=NAME` one drawing's."""
+    known = {figure.name: figure for figure in figures}
+    if of := choice(request, "of", known):
+        return csv_files.answer(f"{corpus.slug}-detectors-{of}", *table_of(known[of]))
+    return csv_files.answer(f"{corpus.slug}-detectors", FILE_COLUMNS, lines(board))
 
 
 def occurring(board: DetectorBoard) -> list[tuple[str, str, str]]:
@@ -95,19 +102,6 @@ def row_of(detector: Detector, columns: Sequence[tuple[str, str, str]]) -> Row:
     main = detector.cell(AUC)
     bar = interval_bar(main.value, main.low, main.high, 0, 1, CHANCE) if main else None
     return Row(detector, [detector.cell(*column[:2]) for column in columns], main, bar)
-
-
-def by_group(
-    board: DetectorBoard, heading: str, statistic: str, groups: Sequence[str]
-) -> dict[str, Any]:
-    """Areas of every detector by type or by model; a cell may be absent (None)."""
-    return {
-        "heading": heading,
-        "groups": groups,
-        "lines": [
-            (each, [each.cell(statistic, group) for group in groups]) for each in board.everything
-        ],
-    }
 
 
 def lines(board: DetectorBoard) -> list[tuple[Any, ...]]:
