@@ -11,13 +11,24 @@ from django.contrib.auth import authenticate, get_user_model
 from django.core.management import CommandError, call_command
 
 from annotation import enrolment
-from annotation.models import Assignment, Item, SliderRating
-from benchmark.models import Corpus, Dialogue, Fork
+from annotation.models import Assignment, Item, JudgeComparison, Review, SliderRating
+from benchmark.models import (
+    Corpus,
+    Dialogue,
+    Fork,
+    JudgeAnswer,
+    JudgePrompt,
+    LabelSet,
+    Trajectory,
+)
 from dialfork_site import demo_accounts
 from dialfork_site.roles import DEMO_ACCOUNTS, is_researcher
-from scoring.models import DialogueScore, Run, RunResult
+from scoring.models import DialogueScore, Run, RunResult, TrajectoryScore
 
-COUNTED = (Corpus, Dialogue, Fork, Run, DialogueScore, RunResult, Item, Assignment, SliderRating)
+COUNTED = (
+    *(Corpus, Dialogue, Fork, Run, DialogueScore, RunResult, Item, Assignment, SliderRating),
+    *(Trajectory, LabelSet, JudgeAnswer, JudgePrompt, Review, JudgeComparison, TrajectoryScore),
+)
 
 
 @pytest.fixture
@@ -48,12 +59,17 @@ def test_made_twice_it_is_the_same(db, demo_settings):
     assert Fork.objects.count() > 24 * 16 * 0.9
     assert set(Run.objects.values_list("state", flat=True)) == {Run.State.DONE}
     annotator = get_user_model().objects.get(username="annotator")
-    (card,) = enrolment.overview(annotator)
-    assert (card["phase"], card["done"]) == ("consent", 0)
+    cards = enrolment.overview(annotator)
+    assert [(card["phase"], card["done"]) for card in cards] == [("consent", 0)] * 2
     kinds = Counter(Item.objects.values_list("kind", flat=True))
     assert (kinds["practice"], kinds["attention"]) == (4, 2)
     judged = SliderRating.objects.values_list("assignment__seat__simulated", flat=True)
     assert set(judged) == {True}
+    assert Corpus.objects.get(slug="demo-runs").trajectories.count() == 60
+    assert JudgeAnswer.objects.filter(status="read").count() > 200
+    assert JudgeAnswer.objects.filter(status="rejected").exists()
+    assert set(Review.objects.values_list("assignment__seat__simulated", flat=True)) == {True}
+    assert JudgeComparison.objects.filter(changed=True).exists()
 
 
 def test_without_demo_it_refuses(db):

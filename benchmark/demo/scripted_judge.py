@@ -22,26 +22,35 @@ from benchmark.label_records import (
 )
 from benchmark.records import TrajectoryRecord
 
-NAME, MODEL = "demo judge", "scripted-judge"
+NAME, MODEL, PROMPT = "demo judge", "scripted-judge", "whole-run"
+# Version of the prompt -> how often it calls a sound run procedural; 1 is the base.
+VERSIONS = {1: 0.35, 2: 0.15, 3: 0.4, 5: 0.6}
 SEES = {FACTUAL: 0.85, REFERENTIAL: 0.3, LOGICAL: 0.25, PROCEDURAL: 0.9, SCOPE: 0.7}
-FALSE_ALARM, UNREADABLE = 0.35, 0.03
+UNREADABLE = 0.03
 
 
-def judge_answers(runs: Iterable[TrajectoryRecord], seed: int) -> Iterator[tuple[str, str]]:
-    """(external id, what the judge wrote); a few answers are no JSON, as happens."""
+def judge_answers(
+    runs: Iterable[TrajectoryRecord], seed: int, version: int = 1
+) -> Iterator[tuple[str, str]]:
+    """(external id, what the judge wrote); a few answers are no JSON, as happens.
+
+    `version` of the prompt changes how often a sound run is called procedural, and nothing else.
+    """
     for run in runs:
-        rng = random.Random(f"{seed} judge {run.external_id}")
+        rng = random.Random(f"{seed} judge {run.external_id} {version}")
         if rng.random() < UNREADABLE:
             yield run.external_id, "I would need to see the rest of the run before I can say."
             continue
-        yield run.external_id, _answer(rng, run, run.labels[0])
+        yield run.external_id, _answer(rng, run, run.labels[0], VERSIONS[version])
 
 
-def _answer(rng: random.Random, run: TrajectoryRecord, label: LabelRecord) -> str:
+def _answer(
+    rng: random.Random, run: TrajectoryRecord, label: LabelRecord, false_alarm: float
+) -> str:
     seen = [name for name in label.types if rng.random() < SEES[name]]
     places = [place for place in label.places if place.type in seen]
     why = label.rationale if seen else "Every step follows from what was found before."
-    if not seen and rng.random() < FALSE_ALARM:
+    if not seen and rng.random() < false_alarm:
         seen = [PROCEDURAL]
         places = [PlaceRecord(rng.randint(2, len(run.steps)), ACTION, PROCEDURAL)]
         why = "The order of this step looks wrong."

@@ -13,18 +13,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.enrolment import EnrolmentRefused, assign_seat, create_study
 from annotation.models import Study
 from annotation.rehearsal import simulate_study
-from benchmark import demo
+from annotation.run_studies import create_run_study
+from benchmark import demo, judge_prompts
 from benchmark.generating import fork_corpus
 from benchmark.importing import import_records
+from benchmark.judge_answer_files import AnswerRow
+from benchmark.judge_answer_imports import Import, import_answers
+from benchmark.judge_raters import judge_rater
 from benchmark.models import Corpus
 from benchmark.records import BadRecord
 from dialfork_site.demo_accounts import Account, AccountTaken, make_accounts, password_file
 from scoring import encoders, runs, turn_surprisals
 from scoring.models import Run
+from scoring.trajectory_methods import JUDGED, KIND, LABEL_METHODS
 from scoring.views.asking import comparisons
 from scoring.views.naming import title
 
 CORPUS, FORKS, STUDY = "demo", "demo-forks", "demo-study"
+RUN_CORPUS, RUN_STUDY = "demo-runs", "demo-runs-study"
 FORMAT, ENGINE = "scripted", "scripted"
 # What fills the leaderboards within minutes: methods of every task with their baselines.
 RUNS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -48,7 +54,18 @@ RUNS: dict[str, tuple[dict[str, Any], ...]] = {
         {"method": "random_turn"},
     ),
 }
+# Detectors of hallucinations in agent runs, with controls that read none of their words.
+DETECTORS = (
+    "step_classifier",
+    "step_entailment",
+    "long_context",
+    "judge_hybrid",
+    "judge_label",
+    "run_length",
+    "majority",
+)
 SEATS, SIMULATED = 14, 12
+RUN_SEATS, RUN_SIMULATED, PER_RUN = 8, 6, 2
 PHASES = ("consent", "instructions", "practice", "questionnaire")
 PRACTICE, PASS_MARK, ATTENTION = 4, 2, 2
 OTHER_VERSION = (
@@ -97,8 +114,55 @@ class Command(BaseCommand):
         self.score(turn_surprisals.KIND, forks, using)
         for each in comparisons(forks, scored):
             self.score(each.kind, forks, each.parameters)
+        annotator = next(a.user for a in accounts if a.name == "annotator")
         with self.step("Study with simulated judgements"):
-            self.study(forks, next(a.user for a in accounts if a.name == "annotator"))
+            self.study(forks, annotator)
+        self.runs(annotator)
+
+    def runs(self, annotator: Any) -> None:
+        """Agent runs of three models, what a judge says of them, and people who review them."""
+        corpus = self.corpus(RUN_CORPUS, "Demo: runs of three models")
+        with self.step("Agent runs and what a judge says of them"):
+            stored = import_records(corpus, FORMAT, demo.scripted_runs(demo.SEED))
+            if stored.rejected:
+                raise CommandError(f"{OTHER_VERSION} ({stored.rejected[0]})")
+            for version in demo.VERSIONS:
+                self.judge(corpus, version)
+        for name in DETECTORS:
+            method = LABEL_METHODS[name]
+            given = {"method": name, "truth": demo.SOURCE}
+            given |= {"encoder": settings.ENCODER} if method.encoder else {}
+            given |= {"judge": demo.JUDGE} if name in JUDGED else {}
+            self.score(KIND, corpus, given)
+        with self.step("Study of runs with simulated reviews"):
+            self.run_study(corpus, annotator)
+
+    def judge(self, corpus: Corpus, version: int) -> None:
+        """The demo's judge, asked with one version of its prompt."""
+        prompt = judge_prompts.load(demo.PROMPT, version)
+        name = demo.JUDGE if version == 1 else f"{demo.JUDGE}, prompt {version}"
+        rater = judge_rater(name, model=demo.JUDGE_MODEL, prompt=prompt)
+        answers = demo.judge_answers(demo.scripted_runs(demo.SEED), demo.SEED, version)
+        rows = [AnswerRow(f"answer {n}", raw, run) for n, (run, raw) in enumerate(answers, 1)]
+        report = import_answers(Import(corpus, rater), rows)
+        if report.left_out:
+            raise CommandError(f"{OTHER_VERSION} ({report.left_out[0]})")
+
+    def run_study(self, corpus: Corpus, annotator: Any) -> None:
+        """Six simulated seats are filled; the demo annotator's and a free one wait."""
+        study = Study.objects.filter(slug=RUN_STUDY).first() or create_run_study(
+            slug=RUN_STUDY,
+            title="Runs of agent teams",
+            corpora=[corpus],
+            seed=demo.SEED,
+            n_seats=RUN_SEATS,
+            n_simulated=RUN_SIMULATED,
+            per_item=PER_RUN,
+            judge=judge_rater(demo.JUDGE),
+            phases=("consent", "instructions", "questionnaire"),
+        )
+        assign_seat(study, annotator)
+        simulate_study(study)
 
     def corpus(self, slug: str, title: str) -> Corpus:
         return Corpus.objects.get_or_create(slug=slug, defaults={"title": title, "is_demo": True})[
