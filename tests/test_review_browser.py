@@ -147,9 +147,13 @@ def test_what_does_not_apply_is_not_asked(visitor, live_server, item):
     assert label_of(Review.objects.get()).present is False
 
 
-def test_on_a_phone_what_was_refused_comes_into_sight(visitor, live_server, item):
+def test_on_a_phone_the_questions_and_what_was_refused_are_a_touch_away(visitor, live_server, item):
     visitor.set_viewport_size(PHONE)
     visitor.goto(url(live_server, item, "review"))
+    way = visitor.get_by_role("link", name="To the questions")
+    expect(way).to_be_in_viewport()
+    way.click()
+    expect(visitor.locator("#ask-h")).to_be_in_viewport()
     visitor.locator(".seg label", has_text="Yes").click()
     visitor.get_by_role("button", name="Confirm review").click()
     expect(visitor.locator("#err-types")).to_be_in_viewport()
