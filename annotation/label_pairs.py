@@ -85,8 +85,13 @@ def in_order(runs: Iterable[Run]) -> list[Run]:
 
 
 def question_of(run: Run) -> tuple[str, str]:
-    """What is drawn together: the question within its corpus; a run without one is by itself."""
-    return (run.corpus, f"question {run.question}" if run.question else f"run {run.pk}")
+    """What is drawn together: the question within its corpus, or else the run.
+
+    A run stands several times where each of its reviewers counts; then it has one name.
+    """
+    if run.question:
+        return (run.corpus, f"question {run.question}")
+    return (run.corpus, f"run {run.external_id or run.pk}")
 
 
 def labels_of(rater: str, records: Sequence[LabelRecord]) -> Labels:

@@ -164,6 +164,15 @@ def test_runs_of_one_question_have_no_interval_and_say_why():
     assert row(named(found, "agreement"), measure="recall")["value"].ci == wilson(9, 12).ci
 
 
+def test_reviews_of_one_run_without_a_question_are_drawn_together():
+    runs = of_cells(5, 2, 3, 4, type_=FACTUAL, question="", external_id="the same run")
+    value = row(named(figures(runs, PEOPLE, JUDGE, **QUICK), "agreement"), measure="kappa")["value"]
+    assert value.reason == ONE_CLUSTER
+    apart = of_cells(5, 2, 3, 4, type_=FACTUAL, question="")
+    found = figures(apart, PEOPLE, JUDGE, **QUICK)
+    assert row(named(found, "agreement"), measure="kappa")["value"].ci is not None
+
+
 def test_a_group_inside_one_question_has_no_interval_though_the_study_has_many():
     runs = of_cells(5, 2, 2, 5, type_=FACTUAL, model="narrow", question="q1")
     runs += of_cells(5, 2, 2, 5, type_=FACTUAL, model="broad", start=50)
