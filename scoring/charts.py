@@ -225,7 +225,10 @@ def line_numbers(ends: Sequence[tuple[Any, float]], *, height: int) -> list[dict
 
 NUMBER_PX = 14
 AREAS = ("auc", "auc_by_corpus", "auc_by_model", "auc_by_type", "step_auc")
-AXES = {"tau": (-1.0, 1.0), **dict.fromkeys((*AREAS, "hit_at_1", "mrr"), (0.0, 1.0))}
+AXES = {
+    "tau": (-1.0, 1.0),
+    **dict.fromkeys((*AREAS, "hit_at_1", "hit_at_1_by_corpus", "mrr"), (0.0, 1.0)),
+}
 CI_WIDTH, CI_MARGIN = 120, 4
 
 

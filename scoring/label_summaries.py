@@ -19,7 +19,8 @@ AUC, AUC_BY_CORPUS, AUC_BY_MODEL, AUC_BY_TYPE, STEP_AUC = (
     "auc_by_type",
     "step_auc",
 )
-STATISTICS = (AUC, AUC_BY_CORPUS, AUC_BY_MODEL, AUC_BY_TYPE, STEP_AUC, HIT, MRR)
+HIT_BY_CORPUS = "hit_at_1_by_corpus"
+STATISTICS = (AUC, AUC_BY_CORPUS, AUC_BY_MODEL, AUC_BY_TYPE, STEP_AUC, HIT, MRR, HIT_BY_CORPUS)
 LONGEST_GROUP = 80
 Figures = dict[tuple[str, str], Estimate]
 
@@ -42,7 +43,8 @@ def summarise(
     - auc_by_corpus, auc_by_model: the same within one corpus or one model, where there are several;
     - auc_by_type: runs with a type against runs without a hallucination;
     - step_auc: over the steps of runs whose label says which;
-    - hit_at_1, mrr: among runs that name a step, how high the first named step ranks.
+    - hit_at_1, mrr: among runs that name a step, how high the first named step ranks;
+    - hit_at_1_by_corpus: the same within one corpus, where there are several.
 
     Intervals resample whole questions. Runs without a value are counted as `skipped`.
     """
@@ -57,6 +59,7 @@ def summarise(
     if any(row.steps for row in judged):
         found[STEP_AUC, "all"] = _step_area(judged, seed=seed, resamples=resamples)
         found |= step_ranking(_ranked(judged), resamples=resamples, seed=seed)
+        found |= _hits_by_corpus(judged, resamples=resamples, seed=seed)
     return found
 
 
@@ -122,6 +125,17 @@ def _step_area(judged: Sequence[JudgedRun], **drawn: int) -> Estimate:
     found = auc_estimate(scores, positive, questions, **drawn)
     detail = {**found.detail, "skipped": skipped}
     return Estimate(found.value, found.reason, n=found.n, ci=found.ci, detail=detail)
+
+
+def _hits_by_corpus(judged: Sequence[JudgedRun], **drawn: int) -> Figures:
+    corpora = sorted({row.run.corpus for row in judged})
+    found: Figures = {}
+    for corpus in corpora if len(corpora) > 1 else ():
+        rows = _ranked([row for row in judged if row.run.corpus == corpus])
+        for (statistic, ranker), estimate in step_ranking(rows, **drawn).items():
+            if statistic == HIT:
+                found[HIT_BY_CORPUS, f"{corpus}: {ranker}"] = estimate
+    return found
 
 
 def _ranked(judged: Sequence[JudgedRun]) -> list[RankedRun]:

@@ -163,6 +163,8 @@ def test_a_corpus_of_its_own_is_named_where_there_are_several(db):
     two, _ = make_runs("two", 12, questions=6)
     found = figures(done([one, two]))
     assert {group for name, group in found if name == "auc_by_corpus"} == {"one", "two"}
+    hits = {group for name, group in found if name == "hit_at_1_by_corpus"}
+    assert {"one: detector", "two: first step", "two: random step"} <= hits
     # The tasks have the same words, so both corpora have the same six questions.
     assert found["auc", "all"].detail["questions"] == 6
 

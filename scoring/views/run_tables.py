@@ -27,6 +27,7 @@ STATISTICS = {
     "auc_by_type": "ROC-AUC of runs with one type against runs without a hallucination",
     "step_auc": "ROC-AUC over steps",
     "hit_at_1": "The named step ranks first",
+    "hit_at_1_by_corpus": "The named step ranks first, within one corpus",
     "mrr": "Mean of 1 / rank of the named step",
 }
 UNITS = {"task1": "sets of forks", "comparison": "comparisons", "labels": "agent runs"}
