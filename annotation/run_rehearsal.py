@@ -10,11 +10,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from annotation import reviewing
 from annotation.imagined_reviewers import Place, Reviewed, Reviewer, RunCase, Skill
-from annotation.models import Assignment, JudgeComparison, Review, RevisedReview, Seat, Study
+from annotation.models import (
+    Assignment,
+    Item,
+    JudgeComparison,
+    Review,
+    RevisedReview,
+    Seat,
+    Study,
+)
 from annotation.review_links import PARTS
 from benchmark.label_records import COMPONENTS, PERSON, RESPONSE, LabelRecord
 from benchmark.labelling import records_of, store_labels
@@ -38,7 +46,7 @@ def answer_runs(study: Study, *, seed: int, skill: Skill | None = None) -> int:
         )
         .order_by("seat__number", "rank")
     )
-    cases = _cases(study, {a.item.trajectory_id for a in waiting})
+    cases = _cases(study)
     said = [
         (a, _reviewer(a.seat, seed, skill).answer(cases[a.item.trajectory_id])) for a in waiting
     ]
@@ -55,8 +63,10 @@ def _reviewer(seat: Seat, seed: int, skill: Skill | None) -> Reviewer:
     return Reviewer(seat.pseudonym, f"{seed} {seat.number}", skill or Skill())
 
 
-def _cases(study: Study, runs: set[int]) -> dict[int, RunCase]:
-    """run -> what its reviewers need to know; six queries."""
+def _cases(study: Study) -> dict[int, RunCase]:
+    """run -> what its reviewers need to know, for the runs of simulated seats."""
+    shown = Item.objects.filter(study=study, assignments__seat__simulated=True)
+    runs = shown.order_by().values("trajectory")
     published = _labels(Q(rater__kind=Rater.Kind.PUBLISHED, trajectory__in=runs))
     judged = _labels(Q(judge_answer__items__study=study, trajectory__in=runs))
     places = _places(runs)
@@ -78,7 +88,7 @@ def _labels(which: Q) -> dict[int, LabelRecord]:
     return {row.trajectory_id: records[row.pk] for row in rows}
 
 
-def _places(runs: set[int]) -> dict[int, list[Place]]:
+def _places(runs: QuerySet[Item, Any]) -> dict[int, list[Place]]:
     """run -> the parts that hold a text, in order, and the final response."""
     found: dict[int, list[Place]] = defaultdict(list)
     has = {f"has_{name}": ~Q(**{name: ""}) for name in COMPONENTS}
