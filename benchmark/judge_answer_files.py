@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmark.formats.building import tidied
 from benchmark.formats.reading import files, lines, whole
 from benchmark.judge_answers import KEYS, PRESENT, Refused, strict_json
 from benchmark.records import BadRecord
@@ -68,22 +69,23 @@ def _file(file: Path, *, alone: bool) -> Iterator[AnswerRow | BadRecord]:
 
 
 def _lines(file: Path) -> Iterator[AnswerRow | BadRecord]:
+    name = _clean(file.name)
     for line in lines(file):
         if isinstance(line, BadRecord):
             yield line
             continue
         number, text = line
         try:
-            yield _row(strict_json(text), f"{file.name}:{number}")
+            yield _row(strict_json(text), f"{name}:{number}")
         except Refused as refused:
-            yield BadRecord(f"{file.name}:{number}", refused.reason)
+            yield BadRecord(f"{name}:{number}", refused.reason)
         except BadRecord as bad:
             yield bad
 
 
 def _document(file: Path, *, alone: bool) -> Iterator[AnswerRow | BadRecord]:
-    text = whole(file)
-    of_its_run = AnswerRow(file.name, text, run=file.name.removesuffix(file.suffix))
+    text, name = whole(file), _clean(file.name)
+    of_its_run = AnswerRow(name, text, run=name.removesuffix(file.suffix))
     if file.name.endswith(TEXTS):
         yield of_its_run
         return
@@ -91,13 +93,13 @@ def _document(file: Path, *, alone: bool) -> Iterator[AnswerRow | BadRecord]:
         value = strict_json(text)
     except Refused as refused:
         # Of many files each is what a judge wrote, whether it is JSON or not.
-        yield BadRecord(file.name, refused.reason) if alone else of_its_run
+        yield BadRecord(name, refused.reason) if alone else of_its_run
         return
     if isinstance(value, dict) and not _names_run(value):
         yield of_its_run
         return
     for place, item in enumerate(value if isinstance(value, list) else [value], start=1):
-        where = f"{file.name}[{place}]" if isinstance(value, list) else file.name
+        where = f"{name}[{place}]" if isinstance(value, list) else name
         try:
             yield _row(item, where)
         except BadRecord as bad:
@@ -128,8 +130,13 @@ def _row(value: Any, where: str) -> AnswerRow:
 
 def _id(value: Any) -> str:
     if isinstance(value, str):
-        return value.strip().replace("\x00", "\ufffd")
+        return _clean(value.strip())
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def _clean(text: str) -> str:
+    """`text` as a database takes it; names of files can hold anything."""
+    return str(tidied(text, set()))
 
 
 def _raw(value: Mapping[str, Any], where: str) -> str:

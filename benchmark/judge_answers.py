@@ -113,8 +113,9 @@ def read_answer(raw: str, steps: Sequence[RunStep], *, numbering: str = BY_POSIT
         raise Refused(f"says that there is no hallucination, and names the type {types[0]}")
     if not present and any(place.step or place.component for place in places):
         raise Refused("says that there is no hallucination, and names a place of one")
-    notes.update(unread)
-    notes[NO_TYPE] += present and not types
+    if present:
+        notes.update(unread)
+        notes[NO_TYPE] += not types
     notes[NO_KEY] += sum(key not in found for key in KEYS)
     return Answer(present, types, tuple(places) if present else (), rationale, _meta(found, notes))
 

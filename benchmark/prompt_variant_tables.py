@@ -57,7 +57,7 @@ def rates_figure(table: Table) -> Figure:
         rows.append(
             _prompt_cells(table, place)
             | {
-                "base": "base" if table.bases[judge.model] == place else "–",
+                "base": "base" if table.bases[table.model(place)] == place else "–",
                 "answered": n,
                 "rejected": judge.rejected,
                 "positive": yes,
@@ -113,8 +113,8 @@ def types_figure(table: Table) -> Figure:
 def differences_figure(table: Table) -> Figure:
     """Each judge against the base of its model, on the runs both have answered."""
     rows = []
-    for place, judge in enumerate(table.judges):
-        base = table.bases[judge.model]
+    for place in range(len(table.judges)):
+        base = table.bases[table.model(place)]
         if base == place:
             continue
         only_this, only_base = turned(table, [(base, place)])
@@ -183,9 +183,9 @@ def _axis_cells(table: Table, axis: str, model: str, level: str, to: str) -> dic
     """Of several models the axis is named with its model: a chart tells its marks apart by it."""
     name = axis.replace("_", " ")
     return {
-        "axis": f"{model or '–'}: {name}" if len(table.bases) > 1 else name,
+        "axis": f"{model}: {name}" if len(table.bases) > 1 else name,
         "change": f"{name}: {level or '–'} to {to or '–'}".replace("_", " "),
-        "model": model or "–",
+        "model": model,
     }
 
 

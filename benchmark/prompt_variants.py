@@ -100,13 +100,18 @@ class Table:
         ]
         return np.array(rows, dtype=bool).reshape(len(self.judges), len(self.runs), len(TYPES))
 
+    def model(self, place: int) -> str:
+        """The model of a judge; one whose model nobody knows stands for itself."""
+        judge = self.judges[place]
+        return judge.model or f"({judge.name})"
+
     @cached_property
     def bases(self) -> dict[str, int]:
         """The place of the base of each model: its lowest version."""
         order = sorted(range(len(self.judges)), key=lambda j: (self.judges[j].version, j))
         found: dict[str, int] = {}
         for place in order:
-            found.setdefault(self.judges[place].model, place)
+            found.setdefault(self.model(place), place)
         return found
 
     def differing(self, one: int, other: int) -> list[str]:
@@ -120,7 +125,7 @@ class Table:
         found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
         for model, base in self.bases.items():
             level = self.judges[base].variant.get(axis, "")
-            of_model = [j for j, judge in enumerate(self.judges) if judge.model == model]
+            of_model = [j for j in range(len(self.judges)) if self.model(j) == model]
             for one in of_model:
                 for other in of_model:
                     to = self.judges[other].variant.get(axis, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -259,6 +260,16 @@ def test_a_folder_holds_an_answer_for_each_run(tmp_path):
     ]
     assert found[1].raw == judge_text(False)
     assert [bad.where for bad in found if isinstance(bad, BadRecord)] == ["r6.json[2]", "r7.txt"]
+
+
+def test_names_that_no_database_takes_find_no_run_and_break_nothing(tmp_path, runs):
+    (tmp_path / os.fsdecode(b"odd\xff.txt")).write_text(judge_text())
+    write_lines(tmp_path / "rows.jsonl", [{"uid": "\ud800\x00", "raw": "x"}])
+    report = put(runs, read_answers(tmp_path))
+    assert [str(bad) for bad in report.unknown] == [
+        "odd\ufffd.txt: plant has no run odd\ufffd",
+        "rows.jsonl:1: plant has no run \ufffd\ufffd",
+    ]
 
 
 def test_a_path_that_is_none_is_said(tmp_path, runs):

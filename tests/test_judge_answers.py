@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -201,6 +202,13 @@ def test_steps_can_be_told_by_the_numbers_the_run_gives_them():
     assert (found, notes) == ([(2, "action"), (3, "action")], {SPANS: 1})
 
 
+def test_beside_no_a_location_that_is_none_is_nothing():
+    raw = answer(
+        hallucinations=False, hallucination_type=[], hallucination_location="No place at all"
+    )
+    assert read_answer(raw, STEPS).places == () and "notes" not in read_answer(raw, STEPS).meta
+
+
 def test_what_was_not_asked_for_is_kept():
     found = read_answer(answer(confidence=0.4, hallucination_location=None), STEPS)
     assert found.meta == {"extra": {"confidence": 0.4}}
@@ -255,6 +263,18 @@ def test_a_million_characters_are_read_or_refused_at_once():
             outcomes.append(refused.reason[:10])
     assert outcomes.count(True) == 3
     assert time.perf_counter() - start < 3
+
+
+def test_what_a_real_judge_wrote_is_read_as_its_publisher_read_it(shared):
+    """Answers of a judge that was asked for other flags beside this one."""
+    present = Counter()
+    for path in (shared / "data/assetops/smartgrid/judge_logs").glob("*.json"):
+        log = json.loads(path.read_text())
+        found = read_answer(log["raw_response"], [])
+        assert found.present == log["parsed_dims"]["hallucinations"], path.name
+        assert found.meta["extra"]["suggestions"] == log["parsed_dims"]["suggestions"]
+        present[found.present] += 1
+    assert present == {True: 104, False: 37}
 
 
 JSON = st.recursive(

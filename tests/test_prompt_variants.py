@@ -147,6 +147,13 @@ def test_models_are_not_compared_with_each_other():
     }
 
 
+def test_judges_whose_model_nobody_knows_are_not_taken_for_one():
+    judges = [judge(1, said("yy"), model=""), judge(2, said("yn"), model="")]
+    found = by_name(Table(judges, ONE_EACH))
+    assert [row["base"] for row in found["rates"].rows] == ["base", "base"]
+    assert not found["differences"].rows and not found["axes"].rows
+
+
 def test_the_type_mix_is_over_the_answers_that_name_types():
     untyped = Verdict(True)
     verdicts = {1: Verdict(True, ("factual", "scope")), 2: YES, 3: untyped, 4: NO}
