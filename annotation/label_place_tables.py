@@ -13,12 +13,12 @@ import numpy as np
 
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_intervals import Draws, Floats, cluster_share, estimates, share
-from annotation.label_marks import Ints, Marks, marks_of, spots, step_flags
+from annotation.label_marks import NOWHERE, Ints, Marks, marks_of, spots, step_flags
 from annotation.label_pairs import Bools, Labels, Run
 from annotation.label_single_tables import no_types
 from annotation.label_type_tables import counting, left_out, percent
 from annotation.people_resampling import ratio
-from benchmark.label_records import COMPONENTS, TYPES
+from benchmark.label_records import COMPONENTS, RESPONSE, TYPES
 from scoring.estimates import Estimate
 
 NO_PLACE = "no place is named"
@@ -108,31 +108,60 @@ def _places_out(n: int, total: int, why: str) -> str:
 
 def type_components_figure(found: Placed) -> Figure:
     """Places of each type by part of a step."""
+    _, _, component, _ = found.spots
+    title = f"Types and parts of steps, by {found.labels.rater}"
+    first = Column("component", "Part of a step")
+    return _types_figure(
+        "type-components", title, first, COMPONENTS, found, component, NO_COMPONENT
+    )
+
+
+def type_fifths_figure(found: Placed) -> Figure:
+    """Places of each type by how far into the run they are; the final response comes last."""
+    run, step, component, _ = found.spots
+    sizes = np.array([r.n_steps for r in found.runs], dtype=np.intp)
+    fifth = np.where(step > 0, (step - 1) * len(FIFTHS) // np.maximum(sizes[run], 1), NOWHERE)
+    ends = (step == 0) & (component == COMPONENTS.index(RESPONSE))
+    title = f"Types and how far into a run, by {found.labels.rater}"
+    first = Column("part", "Part of the run")
+    part = np.where(ends, len(FIFTHS), fifth)
+    return _types_figure("type-fifths", title, first, (*FIFTHS, FINAL), found, part, NO_PLACE)
+
+
+def _types_figure(
+    name: str,
+    title: str,
+    first: Column,
+    words: Sequence[str],
+    found: Placed,
+    part: Ints,
+    nothing: str,
+) -> Figure:
+    """Places of each type by part; `part` (s,) is the place in `words` of each spot, or NOWHERE."""
     columns = (
         Column("type", "Type"),
-        Column("component", "Part of a step"),
+        first,
         Column("places", "Places", "count"),
         percent("share", "Of the type's places"),
     )
-    title = f"Types and parts of steps, by {found.labels.rater}"
-    drawn = Drawn("heat", "component", "share", "type")
-    run, _, component, types = found.spots
-    known = (component >= 0) & types.any(axis=1)
-    reason = no_types(found.labels) or ("" if known.any() else NO_COMPONENT)
+    drawn = Drawn("heat", first.key, "share", "type")
+    run, _, _, types = found.spots
+    known = (part >= 0) & types.any(axis=1)
+    reason = no_types(found.labels) or ("" if known.any() else nothing)
     if reason:
-        return Figure("type-components", title, columns, (), 0, reason=reason, drawn=drawn)
-    member = component[known][:, None] == np.arange(len(COMPONENTS))
+        return Figure(name, title, columns, (), 0, reason=reason, drawn=drawn)
+    member = part[known][:, None] == np.arange(len(words))
     rows = []
-    for k, name in enumerate(TYPES):
+    for k, type_ in enumerate(TYPES):
         of_type = types[known, k]
         shares = parts_of(found, run[known][of_type], member[of_type].astype(np.float64))
         rows += [
-            {"type": name, "component": part, "places": int(member[of_type, c].sum())}
+            {"type": type_, first.key: word, "places": int(member[of_type, c].sum())}
             | {"share": shares[c]}
-            for c, part in enumerate(COMPONENTS)
+            for c, word in enumerate(words)
         ]
-    n, note = int(types[known].sum()), counting("types at places", _spread_note(found))
-    return Figure("type-components", title, columns, rows, n, note=note, drawn=drawn)
+    note = counting("types at places", _spread_note(found))
+    return Figure(name, title, columns, rows, int(types[known].sum()), note=note, drawn=drawn)
 
 
 def _spread_note(found: Placed) -> str:

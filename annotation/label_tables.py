@@ -28,6 +28,7 @@ from annotation.label_place_tables import (
     steps_figure,
     tasks_figure,
     type_components_figure,
+    type_fifths_figure,
 )
 from annotation.label_several_tables import several_rater_figures
 from annotation.label_single_tables import (
@@ -115,6 +116,7 @@ def single_rater_figures(
         type_components_figure(where),
         steps_figure(where),
         fifths_figure(where),
+        type_fifths_figure(where),
     ]
     if tasks is not None:
         found.append(tasks_figure(where, tasks))

@@ -147,6 +147,15 @@ def test_fifths_hold_every_step_once():
     assert rows[-1]["named"] == 8, "of runs shorter than five steps the last is no last fifth"
 
 
+def test_types_have_their_parts_of_a_run():
+    places = [Place(1, ACTION), Place(2, THOUGHT), Place(10), Place(None, RESPONSE)]
+    run = marked(1, places, [LOGICAL], n_steps=10, agents=("A",) * 10)
+    table = named(tables([run, marked(2, [Place(5)], n_steps=5, agents=("A",) * 5)]), "type-fifths")
+    logical = [r["places"] for r in table.rows if r["type"] == LOGICAL]
+    assert logical == [2, 0, 0, 0, 1, 1]
+    assert row(table, type=FACTUAL, part="last fifth")["share"].value == 1.0
+
+
 def test_a_place_beyond_the_run_is_refused_by_name():
     with pytest.raises(ValueError, match="people names step 9 of long, which has 4 steps"):
         tables([marked(1, [Place(9)], external_id="long")])
