@@ -71,9 +71,11 @@ def _check_runs(study: Study) -> None:
 
 
 def _told_of(judge: Rater, text: str) -> str:
-    """The name or the model of `judge` where `text` holds it, "" otherwise."""
-    names = (judge.name, judge.model)
-    return next((n for n in names if len(n) > 2 and n.lower() in text.lower()), "")
+    """The name or the model of `judge` where `text` holds it as a word, "" otherwise."""
+    for name in filter(None, (judge.name, judge.model)):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            return name
+    return ""
 
 
 def _check_codes(codes: Mapping[str, str]) -> None:

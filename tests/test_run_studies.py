@@ -145,6 +145,11 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence_and_leaves_nothing(settin
     assert not Item.objects.exists()
 
 
+def test_a_title_may_hold_letters_of_the_judge_inside_a_word():
+    study = make_run_study(judge_name="pro", title="Project round")
+    assert study.judge.name == "pro"
+
+
 def test_more_seats_than_a_study_may_have_are_refused(monkeypatch):
     monkeypatch.setattr(run_drawing, "MOST_SEATS", 20)
     with pytest.raises(EnrolmentRefused, match="takes 24 seats; a study has at most 20"):
