@@ -67,7 +67,12 @@ def number_text(column: Column, value: float | None) -> str:
         return f"{100 * value:.{PERCENT_PLACES}f} %"
     if column.kind == "count":
         return f"{int(value):,}"
-    return f"{value:,.{NUMBER_PLACES}f}"
+    return f"{value:,.{_places(value)}f}"
+
+
+def _places(value: float) -> int:
+    """Three decimals for coefficients, one for what is in tens: seconds, steps."""
+    return NUMBER_PLACES if abs(value) < 10 else 1
 
 
 def interval_text(column: Column, ci: tuple[float, float] | None) -> str:
@@ -76,7 +81,8 @@ def interval_text(column: Column, ci: tuple[float, float] | None) -> str:
         return ""
     if is_share(column):
         return f"[{100 * ci[0]:.{PERCENT_PLACES}f}, {100 * ci[1]:.{PERCENT_PLACES}f}]"
-    return f"[{ci[0]:,.{NUMBER_PLACES}f}, {ci[1]:,.{NUMBER_PLACES}f}]"
+    low, high = (f"{end:,.{_places(max(ci))}f}" for end in ci)
+    return f"[{low}, {high}]"
 
 
 def cell_text(column: Column, cell: Any) -> str:

@@ -11,6 +11,7 @@ from annotation.figure_tables import Figure
 from annotation.figure_words import described, shown_table
 
 register = template.Library()
+MOST_BESIDE = 6
 
 
 @register.inclusion_tag("annotation/_figure.html")
@@ -20,6 +21,7 @@ def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3)
 
     A page with it needs `scoring/_chart_head.html` in its head.
     """
+    drawing = chart(figure)
     id_ = f"{prefix}-{figure.name}" if prefix else figure.name
     return {
         "figure": figure,
@@ -27,7 +29,9 @@ def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3)
         "data": f"figure-{id_}",
         "csv": csv,
         "level": level,
-        "drawing": chart(figure),
+        "drawing": drawing,
+        # A table of many columns stands open and has the whole width.
+        "wide": drawing is None and bool(figure.rows) and len(figure.columns) > MOST_BESIDE,
         "label": described(figure),
         "table": shown_table(figure),
     }
