@@ -11,6 +11,8 @@ import pytest
 
 from annotation.label_onsets import figures as onset_figures
 from annotation.label_tables import figures, single_rater_figures
+from benchmark.formats import who_when as who_when_format
+from benchmark.importing import import_records
 from benchmark.label_records import (
     COMPONENTS,
     FACTUAL,
@@ -22,6 +24,8 @@ from benchmark.label_records import (
     LabelRecord,
     PlaceRecord,
 )
+from benchmark.labelling import labelled_runs
+from benchmark.models import Corpus
 from tests.labelled import JUDGE, PEOPLE, Run, dealt, named, of_cells, pair, row, said
 
 QUICK = {"resamples": 200}
@@ -303,8 +307,7 @@ def by_hand(logs):
     return {key: sum(values) / len(values) for key, values in sums.items()}
 
 
-def test_baselines_on_who_and_when_are_those_counted_by_hand(logs, who_when):
-    found = onset_figures(who_when, PUBLISHED, **QUICK)
+def check_by_hand(logs, found):
     whole, groups = named(found, "onsets"), named(found, "onsets-groups")
     assert (whole.n, {r["runs"] for r in whole.rows}) == (158, {158})
     for (predictor, key), value in by_hand(logs[ARCHIVES[0]] + logs[ARCHIVES[1]]).items():
@@ -316,6 +319,10 @@ def test_baselines_on_who_and_when_are_those_counted_by_hand(logs, who_when):
             assert line[key].value == pytest.approx(value, abs=1e-12)
 
 
+def test_baselines_on_who_and_when_are_those_counted_by_hand(logs, who_when):
+    check_by_hand(logs, onset_figures(who_when, PUBLISHED, **QUICK))
+
+
 def test_a_rater_that_repeats_the_published_label_is_right_everywhere(who_when):
     runs = [
         Run(**{**vars(run), "labels": run.labels | {"echo": run.labels[PUBLISHED]}})
@@ -324,3 +331,20 @@ def test_a_rater_that_repeats_the_published_label_is_right_everywhere(who_when):
     line = row(named(onset_figures(runs, PUBLISHED, ["echo"], **QUICK), "onsets"), predictor="echo")
     assert line["within_0"].value == line["agent"].value == 1.0
     assert line["unanswered"].value == line["distance"].value == 0.0
+
+
+@pytest.fixture
+def imported(db, shared):
+    """The same logs, imported and read back from the database."""
+    corpus = Corpus.objects.create(slug="who-when")
+    for name in ARCHIVES:
+        path = shared / "data" / "who_when" / f"{name}.jsonl.gz"
+        report = import_records(corpus, "who_when", who_when_format.read(path))
+        assert not report.rejected
+    return labelled_runs(corpus.trajectories.all())
+
+
+def test_imported_logs_have_the_baselines_counted_by_hand(logs, imported):
+    archive = {run.pk: run.external_id.split("/")[0] for run in imported}
+    found = onset_figures(imported, PUBLISHED, groups=archive, **QUICK)
+    check_by_hand(logs, found)
