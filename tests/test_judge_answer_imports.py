@@ -8,6 +8,7 @@ import os
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError
 
 from benchmark import demo
 from benchmark.formats import FORMATS
@@ -20,6 +21,7 @@ from benchmark.label_records import JUDGE, PUBLISHED, LabelRecord
 from benchmark.labelling import records_of, store_label
 from benchmark.models import Corpus, JudgeAnswer, JudgePrompt, LabelSet, Rater, Trajectory
 from benchmark.records import BadRecord, StepRecord, TrajectoryRecord
+from benchmark.storing import insert
 from tests.judge_texts import judge_text, judge_texts, write_lines
 from tests.run_studies import make_runs
 
@@ -146,6 +148,23 @@ def test_what_no_database_takes_is_replaced_and_counted(runs):
     assert (report.read, report.rejected) == (1, 1)
     assert report.notes["characters replaced"] == 2
     assert JudgeAnswer.objects.get(status="rejected").raw == "a�b�"
+
+
+def test_an_import_that_loses_a_race_counts_once_and_stores_once(runs, monkeypatch):
+    lost = []
+
+    def insert_after_another(model, rows):
+        if not lost:
+            lost.append(len(rows))
+            raise IntegrityError("one_judge_answer_per_rater_and_trial")
+        insert(model, rows)
+
+    monkeypatch.setattr("benchmark.judge_answer_imports.insert", insert_after_another)
+    report = put(runs, rows_of(runs, [judge_text(), judge_text(False), "?"]))
+    assert lost == [3]
+    assert (report.read, report.rejected, report.unchanged) == (2, 1, 0)
+    assert JudgeAnswer.objects.count() == 3
+    assert LabelSet.objects.filter(rater__name="umpire").count() == 2
 
 
 @pytest.mark.parametrize("n", [20, 200])
