@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.benchmarks import label_speed
 from scoring import novelty
 from scoring.benchmarks import distances, encoding, flow, onset_speed, pair_speed, set_speed
 from scoring.benchmarks.measuring import Limit, Measured, seconds
@@ -47,7 +48,8 @@ def test_an_unknown_area_is_refused_with_the_areas_there_are():
 
 
 def test_every_area_is_known_to_the_command():
-    assert {"annotation", "distances", "encoding", "flow", "scoring"} == set(benchmarks.AREAS)
+    known = {"annotation", "distances", "encoding", "flow", "labels", "scoring"}
+    assert known == set(benchmarks.AREAS)
 
 
 def test_a_case_with_a_peer_is_judged_by_the_ratio_and_one_without_by_its_limit():
@@ -143,3 +145,10 @@ def test_detectors_are_measured_by_turn_and_by_corpus():
             case = onset_speed.per_turn(detector, others, 1.0, batched=batched)
             assert case.ok and case.unit == "turns/s"
         assert onset_speed.corpus(detector, others, 1e-9).ok is False
+
+
+def test_label_statistics_and_scikit_learn_agree_and_the_input_is_drawn_by_seed():
+    runs = label_speed.labelled_runs(seed=3)
+    assert label_speed.agree(runs)
+    assert runs == label_speed.labelled_runs(seed=3)
+    assert len({run.question for run in runs}) == label_speed.QUESTIONS

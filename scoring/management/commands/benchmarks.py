@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.benchmarks import agreement_speed
+from annotation.benchmarks import agreement_speed, label_speed
 from scoring.benchmarks import distances, encoding, flow, onset_speed, pair_speed, set_speed
 from scoring.benchmarks.measuring import Measured
 
@@ -18,6 +18,7 @@ AREAS: dict[str, Callable[[], dict[str, Measured]]] = {
     "encoding": encoding.measure,
     "scoring": lambda: pair_speed.measure() | set_speed.measure() | onset_speed.measure(),
     "annotation": agreement_speed.measure,
+    "labels": label_speed.measure,
 }
 
 
