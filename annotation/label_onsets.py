@@ -27,6 +27,7 @@ from annotation.label_pairs import Run, in_order
 from annotation.label_type_tables import left_out, number, percent
 
 FARTHEST = 5
+MOST_ARCHIVES = 8
 
 
 def rows_of(truth: Truth, predictors: Sequence[str], within: Sequence[int]) -> list[dict[str, Any]]:
@@ -54,8 +55,8 @@ def figures(
 ) -> list[Figure]:
     """The first wrong step of each run as `reference` names it, against predictors and baselines.
 
-    `groups` maps keys of runs to a group (an archive, a model); without it runs are grouped by
-    corpus. Groups have a table of their own where there are two or more.
+    `groups` maps keys of runs to a group (a model, say); without it runs are grouped by `archives`.
+    Groups have a table of their own where there are two or more.
     """
     given = [run for run in in_order(runs) if reference in run.labels]
     truth = truth_of(given, reference, resamples=resamples, seed=seed)
@@ -65,19 +66,40 @@ def figures(
         _onsets_figure(truth, reference, predictors, within, note),
         _offsets_figure(truth, reference, predictors, note),
     ]
-    of = [(groups or {}).get(run.pk, run.corpus) for run in truth.runs]
-    if len(set(of)) > 1:
-        parts = {
-            name: truth_of(
-                [run for run, group in zip(truth.runs, of, strict=True) if group == name],
-                reference,
-                resamples=resamples,
-                seed=seed,
-            )
-            for name in sorted(set(of))
-        }
+    parts = _parts(truth, groups, reference, resamples, seed)
+    if len(parts) > 1:
         found.insert(1, _groups_figure(parts, reference, predictors, within, note))
     return found
+
+
+def archives(runs: Sequence[Run]) -> list[str]:
+    """Which archive of its corpus each run is from: what stands before the slash of its name.
+
+    Names that make more than MOST_ARCHIVES are paths, not archives; the corpus stands for them.
+    """
+    names = [run.external_id.partition("/") for run in runs]
+    found = [
+        first if slash else run.corpus for (first, slash, _), run in zip(names, runs, strict=True)
+    ]
+    return found if len(set(found)) <= MOST_ARCHIVES else [run.corpus for run in runs]
+
+
+def _parts(
+    truth: Truth, groups: Mapping[int, str] | None, reference: str, resamples: int, seed: int
+) -> dict[str, Truth]:
+    """The runs of each group, in rising order of the groups; one group is no group."""
+    of = archives(truth.runs)
+    if groups is not None:
+        of = [groups.get(run.pk, run.corpus) for run in truth.runs]
+    members: dict[str, list[Run]] = {name: [] for name in sorted(set(of))}
+    for run, name in zip(truth.runs, of, strict=True):
+        members[name].append(run)
+    if len(members) < 2:
+        return {}
+    return {
+        name: truth_of(runs, reference, resamples=resamples, seed=seed)
+        for name, runs in members.items()
+    }
 
 
 def _columns(within: Sequence[int], short: bool = False) -> tuple[Column, ...]:

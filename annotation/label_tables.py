@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from annotation import label_onsets
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.label_binary import binary
 from annotation.label_cascades import cascade_lengths_figure, cascades_figure, evidence_figure
@@ -55,6 +56,10 @@ from annotation.label_type_tables import (
 )
 
 __all__ = ["figures", "several_rater_figures", "single_rater_figures"]
+
+
+# Percentile intervals of a handful of clusters cover less than they say.
+FEW = 10
 
 
 def figures(
@@ -128,7 +133,14 @@ def single_rater_figures(
         cascades_figure(where),
         cascade_lengths_figure(where),
         evidence_figure(where),
+        *_onset_figures(kept, rater, seed, resamples),
     ]
+
+
+def _onset_figures(runs: Sequence[Run], rater: str, seed: int, resamples: int) -> list[Figure]:
+    """What guessing the first step this rater names is worth; nothing where none is named."""
+    found = label_onsets.figures(runs, rater, seed=seed, resamples=resamples)
+    return [figure for figure in found if figure.rows and figure.name != "onset-offsets"]
 
 
 def table_figure(pairs: LabelPairs) -> Figure:
@@ -163,11 +175,16 @@ def binary_figure(pairs: LabelPairs) -> Figure:
     n, drawn = len(pairs), Drawn("points", "measure", "value")
     note = (
         f"{pairs.one.rater} is the reference. Shares have Wilson intervals; F1 and the "
-        f"coefficients have bootstrap intervals over {pairs.draws.clusters} questions."
+        f"coefficients have bootstrap intervals over {pairs.draws.clusters} questions"
+        f"{_few(pairs.draws.clusters)}."
     )
     if not n:
         return Figure("agreement", title, columns, (), 0, reason=NO_RUN, drawn=drawn)
     return Figure("agreement", title, columns, rows, n, note=note, drawn=drawn)
+
+
+def _few(questions: int) -> str:
+    return ", which are so few that the intervals are too narrow" if 1 < questions < FEW else ""
 
 
 def _measure_words(one: str, other: str) -> Mapping[str, str]:

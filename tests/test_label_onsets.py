@@ -16,6 +16,7 @@ from annotation.label_onset_measures import (
     truth_of,
 )
 from annotation.label_onsets import figures
+from annotation.label_tables import single_rater_figures
 from benchmark.label_records import FACTUAL, PlaceRecord
 from tests.labelled import JUDGE, PEOPLE, Run, named, row, said
 
@@ -149,6 +150,25 @@ def test_groups_have_their_own_lines_and_one_group_has_no_table():
     assert row(table, group="b", predictor=JUDGE)["within_0"].value == 0.5
     same = figures(runs, PEOPLE, [JUDGE], groups=dict.fromkeys((1, 2, 3), "all"), **QUICK)
     assert [figure.name for figure in same] == ["onsets", "onset-offsets"]
+
+
+def test_archives_are_told_by_the_names_of_runs_unless_they_are_paths():
+    runs = [run(at, 1, external_id=f"archive-{at % 2}/{at}") for at in range(6)]
+    table = named(figures(runs, PEOPLE, **QUICK), "onsets-groups")
+    assert {r["group"] for r in table.rows} == {"archive-0", "archive-1"}
+    paths = [run(at, 1, external_id=f"folder-{at}/x") for at in range(20)]
+    assert [figure.name for figure in figures(paths, PEOPLE, **QUICK)] == [
+        "onsets",
+        "onset-offsets",
+    ]
+
+
+def test_what_guessing_is_worth_stands_beside_what_one_rater_says():
+    runs = [run(at, 1 + at % 3) for at in range(6)]
+    found = single_rater_figures(runs, PEOPLE, **QUICK)
+    assert row(named(found, "onsets"), predictor="first")["within_0"].detail["k"] == 2
+    silent = single_rater_figures([run(1, None)], PEOPLE, **QUICK)
+    assert "onsets" not in {figure.name for figure in silent}
 
 
 def test_offsets_add_up_to_the_answers():

@@ -181,6 +181,12 @@ def test_a_group_inside_one_question_has_no_interval_though_the_study_has_many()
     assert row(table, group="broad")["kappa"].ci is not None
 
 
+def test_intervals_over_few_questions_are_called_too_narrow():
+    few = named(figures(of_cells(2, 1, 1, 2), PEOPLE, JUDGE, **QUICK), "agreement")
+    many = named(figures(of_cells(6, 3, 3, 6), PEOPLE, JUDGE, **QUICK), "agreement")
+    assert "6 questions, which are so few" in few.note and "too narrow" not in many.note
+
+
 def test_perfect_agreement_has_no_interval_of_no_width():
     found = figures(of_cells(12, 0, 0, 9, type_=FACTUAL), PEOPLE, JUDGE, **QUICK)
     value = row(named(found, "agreement"), measure="AC1")["value"]
