@@ -31,15 +31,19 @@ def figures_of(board: DetectorBoard) -> list[Figure]:
 
 
 def names_of(detectors: Sequence[Detector]) -> dict[int, str]:
-    """A name of its own for each run: method and encoder, then settings, then its number."""
-    short = {each.run: _joined(each.label, each.encoder) for each in detectors}
-    long = {each.run: _joined(each.label, each.encoder, *each.settings) for each in detectors}
-    for names, longer in ((short, long), (long, {run: f"{long[run]}, {run}" for run in long})):
-        counts = Counter(names.values())
-        for run, name in list(names.items()):
-            if counts[name] > 1:
-                short[run] = longer[run]
-    return short
+    """A name of its own for each run: its method, and only where others have the same, its encoder,
+    its settings, its number."""
+    found = {each.run: each.label for each in detectors}
+    for more in (
+        lambda each: (each.encoder,),
+        lambda each: (each.encoder, *each.settings),
+        lambda each: (each.encoder, *each.settings, f"run {each.run}"),
+    ):
+        counts = Counter(found.values())
+        for each in detectors:
+            if counts[found[each.run]] > 1:
+                found[each.run] = _joined(each.label, *more(each))
+    return found
 
 
 def areas(board: DetectorBoard, names: dict[int, str]) -> Figure:
