@@ -144,13 +144,18 @@ def trajectory(
         question=_short("question", question, found),
         expected=tidied(expected, found),
         response=tidied(response, found),
-        signals=tuple(signals),
-        labels=tuple(replace(x, rationale=tidied(x.rationale, found)) for x in labels),
+        signals=tuple(replace(x, source=tidied(x.source, found)) for x in signals),
+        labels=tuple(_tidy_label(x, found) for x in labels),
         meta=tidied(meta or {}, found),
         warnings=dict(counts + Counter(found)),
         where=where,
     )
     return record
+
+
+def _tidy_label(label: LabelRecord, found: set[str]) -> LabelRecord:
+    texts = {name: tidied(getattr(label, name), found) for name in ("rater", "model", "rationale")}
+    return replace(label, meta=tidied(label.meta, found), **texts)
 
 
 def _short(what: str, text: str, found: set[str]) -> str:

@@ -89,7 +89,7 @@ def verdict_of(value: Any, where: str, decisions: Mapping[Key, Mapping[str, str]
     """One judge's log; raises BadRecord naming the field that does not fit."""
     data = expect(value, dict, "log")
     dims = expect(data.get("parsed_dims"), dict, "parsed_dims")
-    rater = clean(expect(data.get("judge_model"), str, "judge_model"))
+    rater = expect(data.get("judge_model"), str, "judge_model")
     if not 1 <= len(rater) <= RATER_LENGTH:
         raise BadRecord("judge_model", f"must have 1 to {RATER_LENGTH} characters")
     answers = {d: expect(dims.get(d), (bool, type(None)), f"parsed_dims.{d}") for d in DIMENSIONS}
@@ -132,11 +132,6 @@ def numbered(verdicts: list[Verdict]) -> list[LabelRecord]:
         seen[rater] = seen.get(rater, 0) + 1
         labels.append(replace(verdict.label, trial=seen[rater]))
     return labels
-
-
-def clean(text: str) -> str:
-    """`text` without NUL, which no database keeps."""
-    return text.replace("\x00", "\ufffd")
 
 
 class Row(dict[str, str]):

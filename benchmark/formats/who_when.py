@@ -63,7 +63,7 @@ def run_of(value: Any, where: str, group: str, name: str = "") -> TrajectoryReco
     meta = {k: v for k, v in data.items() if k not in _MAPPED}
     rest_of(data, _KNOWN, warnings)
     labels = _labels(data, [step.agent for step in steps], warnings)
-    file = data.get("file") or name
+    file = data.get("file") or name or None
     return trajectory(
         f"{group}/{expect(file, str, 'file')}",
         text_at(data, "question", "question"),
@@ -107,7 +107,7 @@ def _labels(
         places=(PlaceRecord(index + 1),) if inside else (),
         rationale=text_at(data, "mistake_reason", "mistake_reason"),
         kind=PUBLISHED,
-        meta={"mistake_agent": agent.replace("\x00", "\ufffd"), "mistake_step": index},
+        meta={"mistake_agent": agent, "mistake_step": index},
     )
     return (label,)
 
