@@ -49,6 +49,11 @@ def _percent(label: Any, initial: int, hint: Any = "") -> forms.FloatField:
     )
 
 
+def named(corpus: Corpus) -> str:
+    """A corpus in a list: its slug, and its title where it has one."""
+    return f"{corpus.slug} · {corpus.title}" if corpus.title else corpus.slug
+
+
 class DesignForm(forms.Form):
     """What any study has: a name, seats, a way through it, people who are paid."""
 
@@ -214,7 +219,7 @@ class StudyForm(DesignForm):
         forks = Fork.objects.filter(dialogue__workflow__isnull=False)
         corpora = Corpus.objects.filter(Exists(forks.filter(dialogue__corpus=OuterRef("pk"))))
         self.known = {corpus.slug: corpus for corpus in corpora.order_by("slug")}
-        choices = [(slug, f"{slug} · {corpus.title}") for slug, corpus in self.known.items()]
+        choices = [(slug, named(corpus)) for slug, corpus in self.known.items()]
         self.fields["forks"].choices = [("", _("Choose one")), *choices]
         names = (
             Workflow.objects.filter(Exists(forks.filter(dialogue__workflow=OuterRef("pk"))))

@@ -23,6 +23,7 @@ from annotation.views.planning_forms import (
     PHASE_NAMES,
     DesignForm,
     columns_of,
+    named,
     whole,
 )
 from benchmark.models import Corpus, Rater
@@ -100,7 +101,7 @@ class RunStudyForm(DesignForm):
         self.known = {corpus.slug: corpus for corpus in corpora_with_runs()}
         self.judges = {judge.name: judge for judge in judges()}
         self.fields["corpora"].choices = [
-            (slug, f"{slug} · {corpus.title}") for slug, corpus in self.known.items()
+            (slug, named(corpus)) for slug, corpus in self.known.items()
         ]
         self.fields["models"].choices = [(name, name) for name in models_in(self.known.values())]
         self.fields["judge"].choices = [
