@@ -51,7 +51,7 @@ def page(client, address, **query) -> str:
 def test_the_list_names_judges_prompts_and_counts(reader, runs):
     judge = answered(runs, [judge_text(), judge_text(False), "No."])
     text = page(reader, "/judges/")
-    assert judge.name in text and "/prompts/whole-run/1/" in text and "50.0 %" in text
+    assert judge.name in text and "/prompts/whole-run/1/" in text and "50.0 % [9.5, 90.5]" in text
     for row in reader.get("/judges/").context["rows"]:
         assert (row["read"], row["rejected"], row["yes"], row["runs"]) == (2, 1, 1, 2)
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from annotation.agreement import wilson
 from benchmark.label_records import TYPES
 from benchmark.labelling import records_of
 from benchmark.models import Corpus, JudgeAnswer, LabelSet, Rater
@@ -61,13 +62,22 @@ def judge_rows() -> list[dict[str, Any]]:
         yes=Count("pk", filter=Q(present=True)),
         runs=Count("trajectory", distinct=True),
     ):
-        labels[rater] = {"labels": n, "yes": yes, "runs": runs, "share": yes / n}
-    none = {"read": 0, "rejected": 0, "labels": 0, "yes": 0, "runs": 0, "share": None}
+        labels[rater] = {"labels": n, "yes": yes, "runs": runs, "rate": rate(yes, n)}
+    none = {"read": 0, "rejected": 0, "labels": 0, "yes": 0, "runs": 0, "rate": rate(0, 0)}
     found = Rater.objects.filter(kind=Rater.Kind.JUDGE).select_related("prompt").order_by("name")
     return [
         {"judge": judge, **none, **answers.get(judge.pk, {}), **labels.get(judge.pk, {})}
         for judge in found
     ]
+
+
+def rate(yes: int, n: int) -> str:
+    """A share in percent with Wilson's interval; a dash where nothing is counted."""
+    found = wilson(yes, n)
+    if found.value is None or found.ci is None:
+        return "–"
+    low, high = found.ci
+    return f"{100 * found.value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 @require_safe
@@ -123,7 +133,7 @@ def summary(judge: Rater) -> dict[str, Any]:
     return {
         "counts": counts,
         "said": said,
-        "share": said["yes"] / said["labels"] if said["labels"] else None,
+        "rate": rate(said["yes"], said["labels"]),
         "by_type": [(name, said[f"n_{name}"]) for name in TYPES],
         "reasons": list(refused.annotate(n=Count("pk")).order_by("-n", "reason")[:REASONS_SHOWN]),
         "notes": notes.most_common(),
