@@ -98,6 +98,7 @@ def every_address(annotator) -> dict[str, str]:
         "<id>": "1",
         "<slug:name>": "whole-run",
         "<int:version>": "1",
+        "<int:position>": "1",
         "<int:task>": "1",
     }
     filled = {}

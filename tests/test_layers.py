@@ -20,6 +20,8 @@ SERVICES = {
     "benchmark/splitting.py",
     "benchmark/storing.py",
     "benchmark/labelling.py",
+    "benchmark/run_filters.py",
+    "benchmark/run_pages.py",
     "benchmark/judge_raters.py",
     "benchmark/prompt_variant_rows.py",
     "benchmark/judge_answer_imports.py",

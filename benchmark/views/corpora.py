@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Corpus, Fork, Workflow, WorkflowStep
 from benchmark.records import FORK_TYPES
 from benchmark.views.counting import with_counts
+from benchmark.views.run_lists import run_summary
 
 
 @require_safe
@@ -35,6 +36,7 @@ def corpus(request: HttpRequest, slug: str) -> HttpResponse:
             "warnings": warning_counts(found),
             "releases": found.releases.all(),
             "fork_types": FORK_TYPES,
+            "runs": run_summary(found) if found.n_trajectories else None,
         },
     )
 

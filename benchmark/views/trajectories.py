@@ -1,32 +1,25 @@
-"""Agent runs: the list of a corpus, and one run step by step."""
+"""One agent run step by step, with what everybody says of it; and one step in full."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from benchmark.models import Corpus, Trajectory, TrajectoryStep
-from benchmark.views.paging import keyset, number
-
-WINDOW = 100
-PARTS = (
-    ("Thought", "thought", False),
-    ("Action", "action", True),
-    ("Observation", "observation", True),
-    ("Response", "response", False),
+from benchmark.label_records import COMPONENTS
+from benchmark.models import Trajectory
+from benchmark.run_pages import (
+    WINDOW,
+    agents_of,
+    columns_of,
+    marks_of,
+    outline_of,
+    part_of,
+    signal_table,
+    steps_of,
 )
-
-
-@require_safe
-def trajectories(request: HttpRequest, slug: str) -> HttpResponse:
-    corpus = get_object_or_404(Corpus, slug=slug)
-    rows = corpus.trajectories.all()
-    context = {"corpus": corpus, "page": keyset(request, rows), "n": rows.count()}
-    return render(request, "benchmark/trajectories.html", context)
+from benchmark.views.paging import choice, number
 
 
 @require_safe
@@ -36,16 +29,27 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
     if step > max(found.n_steps, 1):
         raise BadRequest(f"step is {step}; this run has {found.n_steps} steps.")
     first = (step - 1) // WINDOW * WINDOW + 1
-    steps = list(found.steps.filter(position__gte=first, position__lt=first + WINDOW))
-    repeated = Counter(found.steps.values_list("number", flat=True))
+    columns = columns_of(found)
+    marks = marks_of(columns)
+    outline = outline_of(found)
+    steps = steps_of(found, first, outline, marks)
+    sources, signals = signal_table(found)
+    texts = [("expected", found.expected), ("response", found.response)]
     return render(
         request,
         "benchmark/trajectory.html",
         {
             "trajectory": found,
-            "steps": [(step, parts_of(step)) for step in steps],
-            "repeated": {n for n, times in repeated.items() if times > 1},
-            "agents": sorted({step.agent for step in steps if step.agent}),
+            "steps": steps,
+            "agents": agents_of(outline),
+            "columns": columns,
+            "raw": any(column.answer for column in columns),
+            "named": marks.positions,
+            "final": marks.final,
+            "texts": {name: part_of(name, text, len(text)) for name, text in texts if text},
+            "task": part_of("task", found.task, len(found.task)) if found.task else None,
+            "sources": sources,
+            "signals": signals,
             "first": first,
             "last": first + len(steps) - 1,
             "earlier": first - WINDOW if first > 1 else None,
@@ -55,7 +59,23 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-def parts_of(step: TrajectoryStep) -> list[tuple[str, str, bool]]:
-    """(name, text, is it code) of the parts that hold anything."""
-    parts = [(name, getattr(step, field), code) for name, field, code in PARTS]
-    return [part for part in parts if part[1].strip()]
+@require_safe
+def step(request: HttpRequest, pk: int, position: int) -> HttpResponse:
+    """One step with all its text; with ?part= that text alone, as plain text."""
+    found = get_object_or_404(Trajectory.objects.select_related("corpus"), pk=pk)
+    name = choice(request, "part", COMPONENTS)
+    if not 1 <= position <= found.n_steps:
+        raise Http404(f"This run has {found.n_steps} steps.")
+    if name:
+        row = get_object_or_404(found.steps.only("pk", name), position=position)
+        response = HttpResponse(getattr(row, name), content_type="text/plain; charset=utf-8")
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
+    columns = columns_of(found)
+    outline = outline_of(found)
+    shown = steps_of(found, position, outline, marks_of(columns), size=1, excerpt=None)
+    return render(
+        request,
+        "benchmark/run_step.html",
+        {"trajectory": found, "steps": shown, "position": position},
+    )
