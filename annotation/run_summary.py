@@ -15,6 +15,7 @@ from annotation.people_labels import EACH, PEOPLE, Combined, combined
 from annotation.review_rows import ReviewRow, runs_of
 from annotation.review_tables import conduct_figures, share_of
 
+STUDY_VIEWS = REVIEWS, LABELS = ("reviews", "labels")
 # More raters than these are no longer compared two by two: the pairs would fill the page.
 MOST_RATERS = 12
 TIED = "Of {n} runs as many people say yes as no; they are left out."
@@ -112,22 +113,44 @@ def single_section(found: Combined, rater: str, *, seed: int, name: str) -> Sect
 
 
 def study_sections(
-    rows: Sequence[ReviewRow], agents: Mapping[int, tuple[str, ...]], *, seed: int, rule: str = EACH
+    rows: Sequence[ReviewRow],
+    agents: Mapping[int, tuple[str, ...]],
+    *,
+    seed: int,
+    rule: str = EACH,
+    views: Collection[str] = STUDY_VIEWS,
 ) -> list[Section]:
-    """The report of one group of a study of runs: blind answers, the comparison, the work."""
+    """The report of one group of a study of runs.
+
+    The view "reviews" holds people among themselves, against the judge, the comparison and the
+    work; "labels" what people say of the runs.
+    """
     runs = runs_of(rows, agents)
     people = sorted({row.person for row in rows if row.counted})
-    judges = sorted({name for run in runs for name in run.labels if name not in people})
     found = combined(runs, people, rule)
+    sections: list[Section] = []
+    if REVIEWS in views:
+        sections += _review_sections(rows, runs, people, found, seed)
+    if LABELS in views and people:
+        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
+    return sections
+
+
+def _review_sections(
+    rows: Sequence[ReviewRow],
+    runs: Sequence[Run],
+    people: Sequence[str],
+    found: Combined,
+    seed: int,
+) -> list[Section]:
+    judges = sorted({name for run in runs for name in run.labels if name not in people})
     sections = [among_section(runs, people, seed=seed)] if len(people) > 1 else []
     for place, judge in enumerate(judges):
         name = f"judge-{place + 1}" if place else "judge"
         sections.append(pair_section(found, PEOPLE, judge, seed=seed, name=name))
     note = "Given after the blind answers were frozen. Post-reveal answers enter no agreement."
-    sections.append(Section("work", "Beside the judge, and the work", conduct_figures(rows), note))
-    if people:
-        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
-    return sections
+    work = Section("work", "Beside the judge, and the work", conduct_figures(rows), note)
+    return [*sections, work]
 
 
 def among_section(runs: Sequence[Any], people: Collection[str], *, seed: int) -> Section:

@@ -95,6 +95,17 @@ def test_what_the_page_shows_can_be_computed_again_from_its_file(visitor, runs):
     assert f"[{low / 100:.3f}, {high / 100:.3f}]" in html
 
 
+def test_each_rater_has_a_view_of_their_own(visitor, runs):
+    query = {"one": TRUTH, "other": JUDGE_NAME}
+    pair = visitor.get(labels(runs, **query)).content.decode()
+    one = visitor.get(labels(runs, view="one", **query)).content.decode()
+    assert "pair-agreement" in pair and "one-rates" not in pair
+    assert "one-rates" in one and "pair-agreement" not in one
+    assert visitor.get(labels(runs, view="both", **query)).status_code == 400
+    rows = {row["model"]: row for row in label_file(visitor, runs, "other-rates", **query)}
+    assert (rows["all models"]["runs"], rows["all models"]["hallucinated"]) == ("10", "5")
+
+
 @pytest.mark.parametrize(("rule", "n"), [("majority", 6), ("any", 12), ("each", 24)])
 def test_several_people_become_one_by_the_rule_in_the_address(visitor, runs, rule, n):
     query = {"one": TRUTH, "other": "people", "rule": rule}
@@ -270,6 +281,13 @@ def test_the_report_counts_what_was_done(visitor, study):
         assert words in html
 
 
+def test_what_people_say_of_the_runs_has_a_view_of_its_own(visitor, study):
+    html = visitor.get(page(study, view="labels")).content.decode()
+    assert "said-rates" in html and "work-comparison" not in html
+    rows = study_file(visitor, study, "said-rates")
+    assert (rows[0]["runs"], rows[0]["hallucinated"]) == ("5", "3")
+
+
 def test_comparisons_have_shares_with_intervals(visitor, study):
     rows = {row["agreement"]: row for row in study_file(visitor, study, "work-comparison")}
     assert {name: row["reviews"] for name, row in rows.items()} == {
@@ -307,7 +325,9 @@ def test_people_are_compared_with_each_other_on_the_runs_they_share(visitor, stu
 def test_simulated_reviews_stand_apart(visitor, study):
     study.seats.filter(number=2).update(simulated=True)
     html = visitor.get(page(study)).content.decode()
-    assert "made up by a seeded rule" in html and "blind reviews <b>3</b>" in html
+    assert "made up by a seeded rule" not in html and "blind reviews <b>3</b>" in html
+    made_up = visitor.get(page(study, group="simulated")).content.decode()
+    assert "made up by a seeded rule" in made_up and "blind reviews <b>2</b>" in made_up
     rows = study_file(visitor, study, "work-progress", group="simulated")
     assert len(rows) == 1 and rows[0]["finished"] == "2"
 

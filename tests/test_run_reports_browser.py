@@ -51,7 +51,7 @@ def test_every_figure_is_drawn_and_saved_as_its_table_says(
     slug = study.corpora.get().slug
     visitor.goto(live_server.url + reverse("annotation:labels", args=[slug], query=query))
     boxes = visitor.locator("[data-figure]")
-    assert boxes.count() > 10
+    assert boxes.count() > 8
     assert boxes.count() == visitor.locator("[data-figure]:has(svg.main-svg)").count()
     card = visitor.locator("#pair-agreement")
     card.get_by_text("Show as table").click()

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from annotation.label_disagreements import COLUMNS, disagreements
@@ -25,6 +26,7 @@ from scoring.views import csv_files
 MOST_LISTED = 50
 MOST_NAMED = 12
 SEED = 0
+PAIR, ONE, OTHER = VIEWS = ("pair", "one", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,16 @@ class Asked:
     model: str
     question: str
     pool: str
+    view: str
+
+    def title(self, view: str) -> str:
+        """What a view of the page shows."""
+        if view == PAIR:
+            return gettext("%(one)s and %(other)s compared") % {
+                "one": self.one,
+                "other": self.other,
+            }
+        return gettext("Labels of %(rater)s") % {"rater": self.one if view == ONE else self.other}
 
     @property
     def query(self) -> str:
@@ -51,12 +63,13 @@ def labels(request: HttpRequest, slug: str) -> HttpResponse:
     corpus = get_object_or_404(Corpus, slug=slug)
     choices = filters_of(corpus)
     found, asked, names = _read(request, corpus, choices)
-    runs, sections = _sections(found, asked)
-    apart = _apart(runs, asked)
+    runs, sections = _sections(found, asked, [asked.view])
+    apart = _apart(runs, asked) if asked.view == PAIR else []
     context = {
         "corpus": corpus,
         "asked": asked,
         "names": names,
+        "views": [(view, asked.title(view)) for view in (VIEWS if asked.other else [ONE])],
         "people": people_of(found.runs),
         "rules": [(name, RULE_WORDS[name]) for name in RULES],
         "models": choices["model"],
@@ -74,7 +87,7 @@ def label_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One figure of the page as CSV, or all runs on which the two differ as `disagreements`."""
     corpus = get_object_or_404(Corpus, slug=slug)
     found, asked, _ = _read(request, corpus, filters_of(corpus))
-    runs, sections = _sections(found, asked)
+    runs, sections = _sections(found, asked, VIEWS)
     if name == "disagreements":
         rows = (each.cells() for each in _apart(runs, asked))
         return csv_files.answer(f"{corpus.slug}-disagreements", COLUMNS, rows)
@@ -103,6 +116,7 @@ def _read(
         model=model,
         question=question,
         pool=_one_of(request, "pool", people),
+        view=(choice(request, "view", VIEWS) or PAIR) if other else ONE,
     )
     return found, asked, names
 
@@ -130,19 +144,20 @@ def _one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:
     return text
 
 
-def _sections(found: CorpusLabels, asked: Asked) -> tuple[Combined, list[Section]]:
+def _sections(
+    found: CorpusLabels, asked: Asked, views: Sequence[str]
+) -> tuple[Combined, list[Section]]:
+    """The runs with several people as one, and the figures of the views that are asked for."""
     people = [asked.pool] if asked.pool else people_of(found.runs)
     # Whoever is named for themselves is compared with, not counted among, the others.
     people = [name for name in people if name not in (asked.one, asked.other)]
     runs = combined(found.runs, people, asked.rule)
-    if not asked.one:
-        return runs, []
     sections = []
-    if asked.other:
-        sections.append(pair_section(runs, asked.one, asked.other, seed=SEED, name="pair"))
-    sections.append(single_section(runs, asked.one, seed=SEED, name="one"))
-    if asked.other:
-        sections.append(single_section(runs, asked.other, seed=SEED, name="other"))
+    if PAIR in views and asked.other:
+        sections.append(pair_section(runs, asked.one, asked.other, seed=SEED, name=PAIR))
+    for view, rater in ((ONE, asked.one), (OTHER, asked.other)):
+        if view in views and rater:
+            sections.append(single_section(runs, rater, seed=SEED, name=view))
     return runs, sections
 
 

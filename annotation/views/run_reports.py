@@ -17,9 +17,9 @@ from annotation.figure_files import table_of
 from annotation.models import Assignment, Study
 from annotation.people_labels import EACH, RULES
 from annotation.review_rows import AGREEMENTS, COLUMNS, ReviewRow
-from annotation.run_reports import GROUPS, StudyReviews
-from annotation.run_summary import Section, study_sections
-from annotation.views.label_words import RULE_WORDS
+from annotation.run_reports import GROUPS
+from annotation.run_summary import STUDY_VIEWS, Section, study_sections
+from annotation.views.label_words import RULE_WORDS, VIEW_WORDS
 from benchmark.views.paging import choice, keyset, number
 from scoring.views import csv_files
 
@@ -30,28 +30,32 @@ ANSWERED = ("yes", "no")
 def report(request: HttpRequest, study: Study) -> HttpResponse:
     """What people saw in agent runs, blind and beside the judge, and how the work went."""
     rule = choice(request, "rule", RULES) or EACH
+    view = choice(request, "view", STUDY_VIEWS) or STUDY_VIEWS[0]
+    wanted = choice(request, "group", GROUPS)
     found = run_reports.study_reviews(study)
+    reviews = {name: sum(row.counted for row in found.of(name)) for name in GROUPS}
+    group = wanted or next((name for name in GROUPS if reviews[name]), GROUPS[0])
     context = {
         "study": study,
         "rule": rule,
         "rules": [(name, RULE_WORDS[name]) for name in RULES],
-        "groups": [
-            _shown(name, found, study, rule)
-            for name in GROUPS
-            if name == "people" or found.of(name)
-        ],
+        "view": view,
+        "views": [(name, VIEW_WORDS[name]) for name in STUDY_VIEWS],
+        "reviews": reviews,
+        "group": _shown(group, found.of(group)),
+        "sections": study_sections(
+            found.of(group), found.agents, seed=study.seed, rule=rule, views=[view]
+        ),
+        "query": urlencode({"group": group, "rule": rule}),
     }
     return render(request, "annotation/run_report.html", context)
 
 
-def _shown(name: str, found: StudyReviews, study: Study, rule: str) -> dict[str, Any]:
-    rows = found.of(name)
+def _shown(name: str, rows: Sequence[ReviewRow]) -> dict[str, Any]:
     first = [row for row in rows if not row.post_reveal]
     counted = [row for row in rows if row.counted]
     return {
         "name": name,
-        "query": urlencode({"group": name, "rule": rule}),
-        "sections": study_sections(rows, found.agents, seed=study.seed, rule=rule) if rows else [],
         "seats": len({row.person for row in rows}),
         "runs": len({row.run for row in rows}),
         "assigned": sum(row.status not in ("expired", "withdrawn") for row in first),
