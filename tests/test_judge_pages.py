@@ -56,6 +56,17 @@ def test_the_list_names_judges_prompts_and_counts(reader, runs):
         assert (row["read"], row["rejected"], row["yes"], row["runs"]) == (2, 1, 1, 2)
 
 
+def test_rates_count_a_run_once_however_often_it_was_asked_about(reader, runs):
+    judge = answered(runs, [judge_text(), judge_text(False)])
+    run = runs.trajectories.order_by("pk").first().external_id
+    import_answers(Import(runs, judge, trial=2), [AnswerRow("b", judge_text(), run=run)])
+    (row,) = reader.get("/judges/").context["rows"]
+    assert (row["read"], row["runs"], row["yes"]) == (3, 2, 1)
+    assert row["rate"] == "50.0 % [9.5, 90.5]"
+    text = page(reader, f"/judges/{judge.pk}/")
+    assert "of 2 runs, first trial" in text and "50.0 % [9.5, 90.5]" in text
+
+
 def test_the_list_costs_the_same_for_any_number_of_judges(reader, runs, django_assert_num_queries):
     reader.get("/judges/")
     for version in (1, 2, 3, 4):

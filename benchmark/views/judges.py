@@ -43,7 +43,8 @@ def variants() -> list[dict[str, Any]]:
 
 
 def judge_rows() -> list[dict[str, Any]]:
-    """Every judge with its prompt and counts of answers and labels; three queries."""
+    """Every judge with its prompt, counts of its answers, and what its first answers say of how
+    many runs (answers on one run are not independent); three queries."""
     answers: dict[int, dict[str, int]] = {}
     counted = (
         JudgeAnswer.objects.order_by()
@@ -55,15 +56,14 @@ def judge_rows() -> list[dict[str, Any]]:
     )
     for rater, read, rejected in counted:
         answers[rater] = {"read": read, "rejected": rejected}
-    labels: dict[int, dict[str, int]] = {}
-    sets = LabelSet.objects.filter(rater__kind=Rater.Kind.JUDGE).order_by().values_list("rater")
-    for rater, n, yes, runs in sets.annotate(
-        n=Count("pk"),
-        yes=Count("pk", filter=Q(present=True)),
-        runs=Count("trajectory", distinct=True),
-    ):
-        labels[rater] = {"labels": n, "yes": yes, "runs": runs, "rate": rate(yes, n)}
-    none = {"read": 0, "rejected": 0, "labels": 0, "yes": 0, "runs": 0, "rate": rate(0, 0)}
+    labels: dict[int, dict[str, Any]] = {}
+    sets = LabelSet.objects.filter(rater__kind=Rater.Kind.JUDGE, trial=1).order_by()
+    counted = sets.values_list("rater").annotate(
+        n=Count("pk"), yes=Count("pk", filter=Q(present=True))
+    )
+    for rater, n, yes in counted:
+        labels[rater] = {"runs": n, "yes": yes, "rate": rate(yes, n)}
+    none = {"read": 0, "rejected": 0, "yes": 0, "runs": 0, "rate": rate(0, 0)}
     found = Rater.objects.filter(kind=Rater.Kind.JUDGE).select_related("prompt").order_by("name")
     return [
         {"judge": judge, **none, **answers.get(judge.pk, {}), **labels.get(judge.pk, {})}
@@ -123,6 +123,8 @@ def summary(judge: Rater) -> dict[str, Any]:
     said = judge.label_sets.aggregate(
         labels=Count("pk"),
         yes=Count("pk", filter=Q(present=True)),
+        first=Count("pk", filter=Q(trial=1)),
+        first_yes=Count("pk", filter=Q(trial=1, present=True)),
         **{f"n_{name}": Count("pk", filter=Q(**{name: True})) for name in TYPES},
     )
     refused = judge.answers.filter(status="rejected").order_by().values_list("reason")
@@ -133,7 +135,7 @@ def summary(judge: Rater) -> dict[str, Any]:
     return {
         "counts": counts,
         "said": said,
-        "rate": rate(said["yes"], said["labels"]),
+        "rate": rate(said["first_yes"], said["first"]),
         "by_type": [(name, said[f"n_{name}"]) for name in TYPES],
         "reasons": list(refused.annotate(n=Count("pk")).order_by("-n", "reason")[:REASONS_SHOWN]),
         "notes": notes.most_common(),
