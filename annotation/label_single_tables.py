@@ -32,6 +32,8 @@ def rates_figure(runs: Sequence[Run], labels: Labels) -> Figure:
         percent("rate", "Rate"),
     )
     names, held = grouped([run.model or UNNAMED for run in runs])
+    if names == [UNNAMED]:
+        names, held = [], held[:, :0]
     everything = np.ones((len(runs), 1), dtype=bool)
     rows = []
     for name, of in zip([ALL_MODELS, *names], np.hstack([everything, held]).T, strict=True):

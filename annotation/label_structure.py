@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,10 @@ CUT = 0.5
 
 
 def agents_figure(found: Placed) -> Figure:
-    """How often the steps of each agent are named, and what part of all named steps are its."""
+    """How often the steps of each agent are named, and what part of all named steps are its.
+
+    The agent with most named steps comes first.
+    """
     columns = (
         Column("agent", "Agent"),
         Column("runs", "Runs", "count"),
@@ -42,12 +46,13 @@ def agents_figure(found: Placed) -> Figure:
         return Figure("agents", title, columns, (), 0, reason=NO_STEP, drawn=drawn)
     names, held = grouped(_agents(found, run, position))
     parts = parts_of(found, run[flags], held[flags].astype(np.float64))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"agent": name, "runs": len(np.unique(run[held[:, k]])), "steps": int(held[:, k].sum())}
         | {"named": int(flags[held[:, k]].sum())}
         | {"share": share(flags[held[:, k]].sum(), held[:, k].sum()), "part": parts[k]}
         for k, name in enumerate(names)
     ]
+    rows.sort(key=lambda row: (-row["named"], -row["steps"], row["agent"]))
     note = counting("steps", found.note)
     return Figure("agents", title, columns, rows, len(run), note=note, drawn=drawn)
 
@@ -84,7 +89,7 @@ def agent_types_figure(found: Placed) -> Figure:
     counts = held[first].T.astype(int) @ seen.astype(int)
     rows = [
         {"agent": agent, "type": name, "steps": int(counts[a, k])}
-        for a, agent in enumerate(names)
+        for a, agent in sorted(enumerate(names), key=lambda at: (-counts[at[0]].sum(), at[1]))
         for k, name in enumerate(TYPES)
     ]
     note = counting("types at named steps")

@@ -210,6 +210,7 @@ def test_agents_are_counted_by_their_steps_and_by_their_part_of_all_named_steps(
     assert (tsfm["steps"], tsfm["named"], tsfm["share"].value) == (1, 1, 1.0)
     assert iot["part"].value == tsfm["part"].value == 0.5
     assert row(table, agent="(no name)")["share"].value == 0.0
+    assert [r["agent"] for r in table.rows] == ["IoT", "TSFM", "(no name)"]
     types = named(tables(runs), "agent-types")
     assert row(types, agent="IoT", type=FACTUAL)["steps"] == 1
 

@@ -303,6 +303,13 @@ def test_every_cell_has_a_column_of_its_kind():
             assert not figure.drawn.group or figure.drawn.group in keys
 
 
+def test_runs_without_models_are_counted_once():
+    rates = named(single_rater_figures(of_cells(3, 0, 0, 2), PEOPLE, **QUICK), "rates")
+    assert [(r["model"], r["runs"], r["hallucinated"]) for r in rates.rows] == [
+        ("all models", 5, 3)
+    ]
+
+
 # -- one rater -----------------------------------------------------------------------------------
 
 
