@@ -86,7 +86,9 @@ def test_trajfm_runs_are_named_by_vendor_model_and_utterance(tmp_path):
     value = {"task": "Find", "trajectory": steps, "final_answer": "It is 7"}
     for name in ("12", "9"):
         (folder / name).write_text(json.dumps(value))
-    found = list(read(tmp_path))
+    (tmp_path / "lines.jsonl").write_text(json.dumps(run(task(step()))) + "\n")
+    hive, *found = read(tmp_path)
+    assert hive.external_id == "Q_7"
     assert [r.external_id for r in found] == ["vendor/model-a/9", "vendor/model-a/12"]
     assert (found[0].model, found[0].question) == ("vendor/model-a", "9")
     assert found[0].response == "It is 7"

@@ -71,7 +71,7 @@ def test_chats_become_runs_where_it_is_said_and_dialogues_otherwise(chats):
     assert Trajectory.objects.get().response == "Three."
     assert not Dialogue.objects.exists()
     report, code, _ = imported("messages", chats, "--as", "dialogues")
-    assert (report["new"], report["turns"]) == (1, 4)
+    assert (report["new"], report["turns"]) == (1, 5)
     assert Trajectory.objects.count() == Dialogue.objects.count() == 1
 
 

@@ -234,6 +234,25 @@ def test_audits_give_signals_and_decisions_stay_with_the_label(folder):
     assert audited == {("pass", True), ("hallucinations", False)}
 
 
+def test_an_audit_of_nothing_that_is_here_is_rejected_by_its_place(folder):
+    (folder / "annotations").mkdir()
+    (folder / "annotations" / "a.csv").write_text("trajectory_file,manual_pass\nc/x.json,true\n")
+    (folder / "annotations" / "d.tsv").write_text(
+        "run_name\tscenario_id\ttrial_index\taudit_decision\nr\tSGT-1\t1\tconfirmed\n"
+    )
+    _, _, *bad = read(folder)
+    assert [str(b) for b in bad] == [
+        "annotations/d.tsv:2: no judge's log here is of 'r', 'SGT-1', '1'",
+        "annotations: no run here is the audited 'c/x.json'",
+    ]
+
+
+def test_several_runs_in_one_file_are_named_by_their_lines(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(run(planned())) + "\n" + json.dumps(run(planned())) + "\n")
+    assert [r.external_id for r in read(path)] == ["runs.jsonl:1", "runs.jsonl:2"]
+
+
 def test_a_damaged_index_is_one_sentence(folder):
     (folder / "index.json").write_text('[{"file": 3}]')
     bad, *runs = read(folder)

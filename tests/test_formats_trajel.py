@@ -55,3 +55,15 @@ def test_lines_and_documents(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps(run()) + "\n")
     (tmp_path / "b.json").write_text(json.dumps([run(uid="x"), run(uid="y")]))
     assert [r.external_id for r in read(tmp_path)] == ["Model_7_Q_509", "x", "y"]
+
+
+def test_a_uid_of_thousands_of_digits_is_a_sentence():
+    with pytest.raises(BadRecord, match="1 to 200 characters"):
+        trajectory_of(run(uid="Model_7_Q_" + "9" * 5000), "r")
+
+
+def test_what_a_judge_wrote_beside_a_trajectory_is_kept():
+    judged = {"hallucinations": True, "hallucination_location": "Task 2, Action"}
+    record = trajectory_of(run(**judged), "r")
+    assert {name: record.meta[name] for name in judged} == judged
+    assert (record.model, record.question) == ("Model_7", "509")

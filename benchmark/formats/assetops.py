@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats import assetops_steps as parts
-from benchmark.formats.assetops_scenarios import Scenarios, scenarios_beside
+from benchmark.formats.assetops_scenarios import FOLDER, Scenarios, scenarios_beside
 from benchmark.formats.building import from_values, trajectory
 from benchmark.formats.reading import expect, parsed, whole
 from benchmark.formats.runs import (
@@ -47,10 +47,10 @@ def read(
         else:
             scenarios.add(found)
     build = functools.partial(run_of, scenarios=scenarios)
-    numbered = list(_numbered(path)) if path.is_dir() else []
-    for file in run_files(path) if not numbered else []:
-        yield from from_values(each(file), build)
-    for file in numbered:
+    for file in run_files(path):
+        if file.parent.name != FOLDER or file == path:
+            yield from from_values(each(file), build)
+    for file in _numbered(path) if path.is_dir() else ():
         yield from from_values(_document(path, file), build)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.formats.building import dialogue, from_values, turn
-from benchmark.formats.reading import expect, files, json_values
+from benchmark.formats.reading import expect, files
+from benchmark.formats.runs import each
 from benchmark.formats.speakers import message_role
 from benchmark.records import ACTION, BadRecord, DialogueRecord, Record, TurnRecord
 
@@ -32,16 +33,7 @@ def read(
         return dialogue_of(value, where, roles)
 
     for file in files(path, ".json", ".jsonl", ".jsonl.gz") if path.is_dir() else [path]:
-        yield from from_values(_each(file), build)
-
-
-def _each(file: Path) -> Iterator[tuple[str, Any] | BadRecord]:
-    """As `json_values`, with a document that is a list taken apart."""
-    for item in json_values(file):
-        if not isinstance(item, BadRecord) and isinstance(item[1], list):
-            yield from ((f"{item[0]}[{n}]", value) for n, value in enumerate(item[1], start=1))
-        else:
-            yield item
+        yield from from_values(each(file), build)
 
 
 def dialogue_of(value: Any, where: str, roles: Mapping[str, str] | None) -> DialogueRecord:

@@ -75,6 +75,7 @@ def read(
     for verdicts in (v for run, v in sorted(others.verdicts.items()) if run not in used):
         for verdict in verdicts:
             yield BadRecord(verdict.where, f"no run here is its {verdict.run!r:.200}")
+    yield from others.strays()
     for run in sorted(others.audits.keys() - used - others.verdicts.keys()):
         yield BadRecord("annotations", f"no run here is the audited {run!r:.200}")
 
@@ -116,6 +117,7 @@ def _upstream(path: Path) -> tuple[dict[str, str], list[BadRecord]]:
 
 
 def _run(name: str, file: Path, others: Beside, key: str | None) -> Iterator[Record | BadRecord]:
+    lone = file.suffix == ".json"
     for item in json_values(file):
         if isinstance(item, BadRecord):
             yield item
@@ -133,7 +135,7 @@ def _run(name: str, file: Path, others: Beside, key: str | None) -> Iterator[Rec
         )
         scenario = verdicts[0].scenario if verdicts else ""
         try:
-            yield run_of(item[1], name, warnings, labels, signals, scenario)
+            yield run_of(item[1], name if lone else item[0], warnings, labels, signals, scenario)
         except BadRecord as bad:
             yield located(name, bad)
 

@@ -36,16 +36,31 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What people decided about a verdict, and where that stands."""
+
+    where: str
+    said: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's log: which run it is about (a path), its six answers, and where it stands."""
 
     where: str
     run: str
-    scenario: str
+    key: Key
     scored_at: str
-    has_trial: bool
     signals: tuple[SignalRecord, ...]
     label: LabelRecord
+
+    @property
+    def scenario(self) -> str:
+        return self.key[1]
+
+    @property
+    def has_trial(self) -> bool:
+        return bool(self.key[2])
 
 
 @dataclass
@@ -54,19 +69,28 @@ class Beside:
 
     verdicts: dict[str, list[Verdict]] = field(default_factory=lambda: defaultdict(list))
     audits: dict[str, list[SignalRecord]] = field(default_factory=lambda: defaultdict(list))
+    decisions: dict[Key, Decision] = field(default_factory=dict)
     bad: list[BadRecord] = field(default_factory=list)
 
     def paths(self) -> set[str]:
         return {*self.verdicts, *self.audits}
 
+    def strays(self) -> Iterator[BadRecord]:
+        """Decisions on verdicts that are not here."""
+        judged = {verdict.key for verdicts in self.verdicts.values() for verdict in verdicts}
+        for key, decision in self.decisions.items():
+            if key not in judged:
+                run, scenario, trial = key
+                reason = f"no judge's log here is of {run!r:.120}, {scenario!r:.40}, {trial!r:.20}"
+                yield BadRecord(decision.where, reason)
+
 
 def beside(folder: Path) -> Beside:
     """What `judge_logs` and `annotations` in `folder` say of runs."""
     found = Beside()
-    decisions: dict[Key, Mapping[str, str]] = {}
     for row in _rows(folder / ANNOTATIONS, found.bad):
         try:
-            _audit(row, found, decisions)
+            _audit(row, found)
         except BadRecord as bad:
             found.bad.append(located(row.where, bad))
     logs = folder / LOGS
@@ -77,7 +101,7 @@ def beside(folder: Path) -> Beside:
                 continue
             where, value = item
             try:
-                verdict = verdict_of(value, f"{LOGS}/{where}", decisions)
+                verdict = verdict_of(value, f"{LOGS}/{where}", found.decisions)
             except BadRecord as bad:
                 found.bad.append(located(f"{LOGS}/{where}", bad))
                 continue
@@ -85,7 +109,7 @@ def beside(folder: Path) -> Beside:
     return found
 
 
-def verdict_of(value: Any, where: str, decisions: Mapping[Key, Mapping[str, str]]) -> Verdict:
+def verdict_of(value: Any, where: str, decisions: Mapping[Key, Decision]) -> Verdict:
     """One judge's log; raises BadRecord naming the field that does not fit."""
     data = expect(value, dict, "log")
     dims = expect(data.get("parsed_dims"), dict, "parsed_dims")
@@ -96,16 +120,15 @@ def verdict_of(value: Any, where: str, decisions: Mapping[Key, Mapping[str, str]
     present = expect(answers[HALLUCINATIONS], bool, f"parsed_dims.{HALLUCINATIONS}")
     run = text_at(data, "trajectory_file", "trajectory_file")
     scenario = text_at(data, "scenario_id", "scenario_id")
-    trial = text_of(data.get("trial_index"))
+    key = (text_of(data.get("run_name")), scenario, text_of(data.get("trial_index")))
     names = ("run_name", "scenario_id", "trial_index", "score_6d", "pass", "scored_at")
     meta = {name: data[name] for name in names if data.get(name) is not None}
-    audit = decisions.get((text_of(data.get("run_name")), scenario, trial))
+    audit = decisions.get(key)
     return Verdict(
         where=where,
         run=run,
-        scenario=scenario,
+        key=key,
         scored_at=text_of(data.get("scored_at")),
-        has_trial=bool(trial),
         signals=tuple(SignalRecord(name, answer, rater) for name, answer in answers.items()),
         label=LabelRecord(
             rater=rater,
@@ -113,7 +136,7 @@ def verdict_of(value: Any, where: str, decisions: Mapping[Key, Mapping[str, str]
             rationale=text_at(dims, "suggestions", "parsed_dims.suggestions"),
             kind=JUDGE,
             model=rater,
-            meta=meta | ({"audit": dict(audit)} if audit else {}),
+            meta=meta | ({"audit": dict(audit.said)} if audit else {}),
         ),
     )
 
@@ -156,16 +179,14 @@ def _rows(folder: Path, bad: list[BadRecord]) -> Iterator[Row]:
             bad.append(BadRecord(f"{ANNOTATIONS}/{file.name}", f"is not a table: {error}"))
 
 
-def _audit(row: Row, found: Beside, decisions: dict[Key, Mapping[str, str]]) -> None:
+def _audit(row: Row, found: Beside) -> None:
     """Put one row where it belongs: a decision on a verdict, or an audit of a run."""
     if "audit_decision" in row:
         names = ("run_name", "scenario_id", "trial_index")
         run, scenario, trial = (row.get(name, "") for name in names)
-        decisions[run, scenario, trial] = {
-            new: row[old].replace("\x00", "\ufffd")
-            for old, new in _DECISION.items()
-            if row.get(old)
-        }
+        kept = {new: row.get(old, "") for old, new in _DECISION.items()}
+        said = {name: text for name, text in kept.items() if text}
+        found.decisions[run, scenario, trial] = Decision(row.where, said)
     elif "manual_pass" in row and row.get("trajectory_file"):
         for column, name in _AUDITED.items():
             text = row.get(column, "").strip().lower()

@@ -6,17 +6,17 @@ calls): the position tells steps apart. Fields that the format does not name sta
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmark.formats.building import from_values, trajectory
-from benchmark.formats.reading import expect, files, json_values
+from benchmark.formats.reading import expect, files
+from benchmark.formats.runs import each, text_of
 from benchmark.records import BadRecord, Record, StepRecord, TrajectoryRecord
 
-_UID = re.compile(r"(?P<model>.+)_Q_(?P<question>\d+)\Z")
+_UID = re.compile(r"(?P<model>.+)_Q_(?P<question>[0-9]{1,18})\Z")
 _NUMBERS = ("number", "step", "step_number")
 _TEXTS = ("agent", "thought", "action", "observation", "response")
 
@@ -26,15 +26,7 @@ def read(
 ) -> Iterator[Record | BadRecord]:
     """The trajectories of a file or folder; neither workflows nor roles play a part here."""
     for file in files(path, ".json", ".jsonl", ".jsonl.gz") if path.is_dir() else [path]:
-        yield from from_values(_each(file), trajectory_of)
-
-
-def _each(file: Path) -> Iterator[tuple[str, Any] | BadRecord]:
-    for item in json_values(file):
-        if not isinstance(item, BadRecord) and isinstance(item[1], list):
-            yield from ((f"{item[0]}[{n}]", value) for n, value in enumerate(item[1], start=1))
-        else:
-            yield item
+        yield from from_values(each(file), trajectory_of)
 
 
 def trajectory_of(value: Any, where: str) -> TrajectoryRecord:
@@ -59,12 +51,6 @@ def step_of(item: Mapping[str, Any], position: int) -> StepRecord:
     number = position if key is None else expect(item[key], int, f"trajectory[{position}].{key}")
     return StepRecord(
         number,
-        *(_text(item.get(name)) for name in _TEXTS),
+        *(text_of(item.get(name)) for name in _TEXTS),
         meta={k: v for k, v in item.items() if k not in _TEXTS and k != key},
     )
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
