@@ -7,7 +7,19 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Workflow
+from benchmark.models import (
+    Corpus,
+    Dialogue,
+    Fork,
+    JudgeAnswer,
+    JudgePrompt,
+    LabelSet,
+    Rater,
+    Release,
+    Trajectory,
+    TrajectorySignal,
+    Workflow,
+)
 from dialfork_site.read_only_admin import ReadOnly
 
 
@@ -50,8 +62,8 @@ class ForkAdmin(ReadOnly):
 
 @admin.register(Trajectory)
 class TrajectoryAdmin(ReadOnly):
-    list_display = ("external_id", "corpus", "format", "n_steps")
-    list_filter = ("corpus",)
+    list_display = ("external_id", "corpus", "format", "model", "question", "n_steps")
+    list_filter = ("corpus", "format", "model")
     list_select_related = ("corpus",)
     search_fields = ("external_id",)
 
@@ -61,3 +73,48 @@ class ReleaseAdmin(ReadOnly):
     list_display = ("corpus", "version", "digest", "published_at")
     list_filter = ("corpus",)
     list_select_related = ("corpus",)
+
+
+@admin.register(TrajectorySignal)
+class TrajectorySignalAdmin(ReadOnly):
+    list_display = ("trajectory", "name", "value", "source")
+    list_filter = ("name", "value", "source")
+    list_select_related = ("trajectory",)
+    raw_id_fields = ("trajectory",)
+
+
+@admin.register(JudgePrompt)
+class JudgePromptAdmin(ReadOnly):
+    list_display = ("name", "version", "variant_set", "digest", "created_at")
+    list_filter = ("variant_set",)
+    search_fields = ("name",)
+
+
+@admin.register(Rater)
+class RaterAdmin(ReadOnly):
+    list_display = ("name", "kind", "model", "prompt", "simulated")
+    list_filter = ("kind", "simulated")
+    list_select_related = ("prompt",)
+    search_fields = ("name", "model")
+
+
+@admin.register(LabelSet)
+class LabelSetAdmin(ReadOnly):
+    list_display = ("trajectory", "rater", "trial", "stage", "post_reveal", "present", "said")
+    list_filter = ("rater__kind", "present", "post_reveal", "stage")
+    list_select_related = ("trajectory", "rater")
+    raw_id_fields = ("trajectory",)
+    search_fields = ("trajectory__external_id", "rater__name")
+
+    @admin.display(description="types")
+    def said(self, row: LabelSet) -> str:
+        return ", ".join(row.types)
+
+
+@admin.register(JudgeAnswer)
+class JudgeAnswerAdmin(ReadOnly):
+    list_display = ("trajectory", "rater", "trial", "status", "reason", "recorded_at")
+    list_filter = ("status",)
+    list_select_related = ("trajectory", "rater")
+    raw_id_fields = ("trajectory", "labels")
+    search_fields = ("trajectory__external_id", "rater__name")

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import ValidationError
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from benchmark.models import Corpus, Dialogue, Fork, Trajectory, Workflow, WorkflowTransition
+from benchmark.label_records import COMPONENTS, TYPES
+from benchmark.models import (
+    Corpus,
+    Dialogue,
+    Fork,
+    JudgeAnswer,
+    Trajectory,
+    Workflow,
+    WorkflowTransition,
+)
 from benchmark.records import FORK_TYPES
+from benchmark.run_filters import LABELLED, SAYS, VALUES, narrow_runs
 from benchmark.serializers import (
     CorpusSerializer,
     DialogueDetailSerializer,
@@ -31,6 +43,15 @@ from dialfork_site.api_parts import (
     word,
 )
 
+
+def signal(text: str) -> str:
+    """A signal with what it says, such as "task_completion=no"."""
+    name, _, value = text.rpartition("=")
+    if not name or value not in VALUES:
+        raise ValueError(f"it must be NAME=VALUE with a value of {', '.join(VALUES)}")
+    return word(text)
+
+
 WORKFLOW_FILTERS = {"corpus": ("corpus__slug", word), "domain": ("domain", word)}
 DIALOGUE_FILTERS = {
     "corpus": ("corpus__slug", word),
@@ -47,7 +68,31 @@ FORK_FILTERS = {
     "type": ("type", one_of(*FORK_TYPES)),
     "k": ("k", whole),
 }
-TRAJECTORY_FILTERS = {"corpus": ("corpus__slug", word)}
+TRAJECTORY_FILTERS = {"corpus": ("corpus__slug", word), "external_id": ("external_id", word)}
+# The words of the list of runs; `narrow_runs` knows what they mean.
+RUN_FILTERS = {
+    **{name: (name, word) for name in ("q", "model", "question", "agent", "rater", "warning")},
+    "says": ("says", one_of(*SAYS)),
+    "type": ("type", one_of(*TYPES)),
+    "component": ("component", one_of(*COMPONENTS)),
+    "labelled": ("labelled", one_of(*LABELLED)),
+    "signal": ("signal", signal),
+}
+
+
+def read(query: Mapping[str, str], filters: Mapping[str, Any]) -> dict[str, str]:
+    """The filters named in `query`, each read by its parser; ValidationError (400) for others."""
+    found, wrong = {}, {}
+    for name, (_, parse) in filters.items():
+        if name not in query:
+            continue
+        try:
+            found[name] = parse(query[name])
+        except ValueError as error:
+            wrong[name] = [f"{query[name][:60]!r}: {error}."]
+    if wrong:
+        raise ValidationError(wrong)
+    return found
 
 
 class Listed(ReadOnlyModelViewSet):
@@ -112,7 +157,7 @@ class ForkViewSet(Listed):
     filters = FORK_FILTERS
 
 
-@extend_schema_view(list=extend_schema(parameters=described(TRAJECTORY_FILTERS)))
+@extend_schema_view(list=extend_schema(parameters=described(TRAJECTORY_FILTERS | RUN_FILTERS)))
 class TrajectoryViewSet(Listed):
     queryset = Trajectory.objects.select_related("corpus")
     serializer_class = TrajectorySerializer
@@ -121,4 +166,14 @@ class TrajectoryViewSet(Listed):
 
     def get_queryset(self) -> QuerySet[Trajectory]:
         rows = super().get_queryset()
-        return rows.prefetch_related("steps") if self.action == "retrieve" else rows
+        if self.action != "retrieve":
+            return rows.defer("expected", "response", "meta")
+        answers = JudgeAnswer.objects.select_related("rater")
+        beside = Prefetch("judge_answers", queryset=answers)
+        return rows.prefetch_related("steps", "signals", beside)
+
+    def filter_queryset(self, queryset: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
+        rows = super().filter_queryset(queryset)
+        if self.action != "list":
+            return rows
+        return narrow_runs(rows, read(self.request.query_params, RUN_FILTERS))

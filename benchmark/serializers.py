@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from benchmark.labelling import records_of
 from benchmark.models import (
     Corpus,
     Dialogue,
     Fork,
+    JudgeAnswer,
     Trajectory,
+    TrajectorySignal,
     TrajectoryStep,
     Turn,
     Workflow,
@@ -147,7 +153,18 @@ class TrajectorySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Trajectory
-        fields = ["id", "corpus", "format", "external_id", "digest", "task", "n_steps", "warnings"]
+        fields = [
+            "id",
+            "corpus",
+            "format",
+            "external_id",
+            "digest",
+            "task",
+            "model",
+            "question",
+            "n_steps",
+            "warnings",
+        ]
 
 
 class TrajectoryStepSerializer(serializers.ModelSerializer):
@@ -156,9 +173,67 @@ class TrajectoryStepSerializer(serializers.ModelSerializer):
         fields = ["position", "number", "agent", "thought", "action", "observation", "response"]
 
 
+class SignalSerializer(serializers.ModelSerializer):
+    value = serializers.BooleanField(allow_null=True)
+
+    class Meta:
+        model = TrajectorySignal
+        fields = ["name", "value", "source"]
+
+
+class JudgeAnswerSerializer(serializers.ModelSerializer):
+    rater = serializers.CharField(source="rater.name")
+
+    class Meta:
+        model = JudgeAnswer
+        fields = ["rater", "trial", "status", "reason", "raw", "meta"]
+
+
+class LabelPlaceSchema(serializers.Serializer):
+    """A place as PlaceRecord has it; here for the schema."""
+
+    step = serializers.IntegerField(allow_null=True)
+    component = serializers.CharField(allow_blank=True)
+    type = serializers.CharField(allow_blank=True)
+    cause = serializers.CharField(allow_blank=True)
+    evidence = serializers.IntegerField(allow_null=True)
+
+
+class LabelSchema(serializers.Serializer):
+    """A label as LabelRecord.to_json writes it; here for the schema."""
+
+    rater = serializers.CharField()
+    kind = serializers.CharField()
+    model = serializers.CharField(allow_blank=True)
+    trial = serializers.IntegerField()
+    post_reveal = serializers.BooleanField()
+    stage = serializers.CharField(allow_blank=True)
+    present = serializers.BooleanField()
+    types = serializers.ListField(child=serializers.CharField())
+    flags = serializers.ListField(child=serializers.CharField())
+    places = LabelPlaceSchema(many=True)
+    rationale = serializers.CharField(allow_blank=True)
+    meta = serializers.DictField()
+
+
 class TrajectoryDetailSerializer(TrajectorySerializer):
     steps = TrajectoryStepSerializer(many=True)
+    labels = serializers.SerializerMethodField()
+    signals = SignalSerializer(many=True)
+    judge_answers = JudgeAnswerSerializer(many=True)
 
     class Meta:
         model = Trajectory
-        fields = [*TrajectorySerializer.Meta.fields, "steps"]
+        fields = [
+            *TrajectorySerializer.Meta.fields,
+            "expected",
+            "response",
+            "steps",
+            "labels",
+            "signals",
+            "judge_answers",
+        ]
+
+    @extend_schema_field(LabelSchema(many=True))
+    def get_labels(self, run: Trajectory) -> list[dict[str, Any]]:
+        return [label.to_json() for label in records_of(run.label_sets.all()).values()]
