@@ -95,6 +95,12 @@ def test_what_the_page_shows_can_be_computed_again_from_its_file(visitor, runs):
     assert f"[{low / 100:.3f}, {high / 100:.3f}]" in html
 
 
+def test_the_page_belongs_to_the_corpora_and_is_reached_from_its_own(visitor, runs):
+    html = visitor.get(labels(runs)).content.decode()
+    assert 'aria-current="page">Corpora</a>' in html and 'aria-current="page">Studies' not in html
+    assert f'href="{labels(runs)}"' in visitor.get(runs.get_absolute_url()).content.decode()
+
+
 def test_each_rater_has_a_view_of_their_own(visitor, runs):
     query = {"one": TRUTH, "other": JUDGE_NAME}
     pair = visitor.get(labels(runs, **query)).content.decode()

@@ -8,7 +8,7 @@ from django import template
 
 from annotation.figure_charts import chart
 from annotation.figure_tables import Figure
-from annotation.figure_words import described, shown_table
+from annotation.figure_words import column_named, described, is_share, shown_table
 
 register = template.Library()
 MOST_BESIDE = 6
@@ -32,6 +32,15 @@ def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3)
         "drawing": drawing,
         # A table of many columns stands open and has the whole width.
         "wide": drawing is None and bool(figure.rows) and len(figure.columns) > MOST_BESIDE,
+        "cells": _cells(figure) if drawing else "",
         "label": described(figure),
         "table": shown_table(figure),
     }
+
+
+def _cells(figure: Figure) -> str:
+    """What the numbers in a heat map are, which has no axis that says so."""
+    if figure.drawn is None or figure.drawn.kind != "heat":
+        return ""
+    column = column_named(figure, figure.drawn.y)
+    return f"{column.title}, %" if is_share(column) else column.title
