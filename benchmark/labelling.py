@@ -294,7 +294,14 @@ def _places(
         )
 
 
-def labelled_by_people(trajectories: Iterable[int]) -> set[int]:
-    """Which of the runs a person has labelled: these are not replaced."""
-    sets = LabelSet.objects.filter(trajectory__in=list(trajectories), rater__kind=PERSON)
-    return set(sets.values_list("trajectory_id", flat=True))
+def relied_on(trajectories: Iterable[int]) -> set[int]:
+    """Which of the runs are not replaced: a study shows them, or a person has labelled them."""
+    keys = list(trajectories)
+    shown = Trajectory.objects.filter(pk__in=keys, items__isnull=False)
+    people = LabelSet.objects.filter(
+        trajectory__in=keys, rater__kind=PERSON, rater__simulated=False
+    )
+    return {
+        *shown.values_list("pk", flat=True),
+        *people.values_list("trajectory_id", flat=True),
+    }

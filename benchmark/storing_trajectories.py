@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from benchmark.labelling import (
     UNCHANGED as LABEL_UNCHANGED,
 )
-from benchmark.labelling import labelled_by_people, store_labels, store_signals
+from benchmark.labelling import relied_on, store_labels, store_signals
 from benchmark.models import Trajectory, TrajectoryStep
 from benchmark.records import BadRecord, TrajectoryRecord
 from benchmark.storing import (
@@ -36,7 +36,8 @@ class Beside:
 def store(target: Target, records: Sequence[TrajectoryRecord]) -> tuple[list[Outcome], Beside]:
     """One outcome per record, in order, and what became of their labels and signals.
 
-    A run that a person has labelled is not replaced: its labels speak of the text they saw.
+    A run that a study shows or a person has labelled is not replaced: what they say is about the
+    text they saw.
     """
     found: tuple[list[Outcome], Beside] = in_one_piece(lambda: _store(target, records))
     return found
@@ -44,7 +45,7 @@ def store(target: Target, records: Sequence[TrajectoryRecord]) -> tuple[list[Out
 
 def _store(target: Target, records: Sequence[TrajectoryRecord]) -> tuple[list[Outcome], Beside]:
     held = held_rows(Trajectory, target, [r.external_id for r in records])
-    kept = labelled_by_people(key for key, *_ in held.values()) if target.update else set()
+    kept = relied_on(key for key, *_ in held.values()) if target.update else set()
     outcomes: list[Outcome] = []
     for record in records:
         known = held.get(record.external_id)
@@ -54,7 +55,7 @@ def _store(target: Target, records: Sequence[TrajectoryRecord]) -> tuple[list[Ou
         elif known[1] == record.digest:
             outcomes.append(UNCHANGED)
         elif known[0] in kept:
-            reason = f"{what} has been labelled by people and is not replaced"
+            reason = f"{what} is part of a study or labelled by people, and is not replaced"
             outcomes.append(BadRecord(record.where or what, reason))
         elif target.update:
             outcomes.append(UPDATED)

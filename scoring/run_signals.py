@@ -14,6 +14,9 @@ from scoring.run_monitor import Watched
 from scoring.seen_runs import PEOPLE, truths
 from scoring.signals import Signals, signals_of
 
+# The sixth flag of AssetOpsBench's judge, which is its label.
+VERDICT = "hallucinations"
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -60,6 +63,9 @@ def material(
         for run in labelled
     )
     found = {name for values in signals.values() for name in values}
+    if source == rater:
+        # The judge's own verdict would be held against itself.
+        found.discard(VERDICT)
     names = (*(n for n in SIGNALS if n in found), *sorted(found - set(SIGNALS)))
     return Material(watched, tuple(raters), rater, tuple(sources), source, names)
 

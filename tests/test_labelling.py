@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.models import Item, Study
 from benchmark.importing import import_records
 from benchmark.label_records import (
     COMPONENTS,
@@ -229,6 +230,16 @@ def test_a_run_that_people_have_labelled_is_not_replaced():
     Rater.objects.filter(name="A-1").update(kind="judge")
     report = import_records(corpus, "dialfork", [record(task="Other.")], update=True)
     assert report.updated == 1
+
+
+def test_a_run_that_a_study_shows_is_not_replaced():
+    corpus = Corpus.objects.create(slug="runs", title="Runs")
+    import_records(corpus, "dialfork", [record()])
+    study = Study.objects.create(slug="s", title="S", seed=1, kind="runs")
+    Item.objects.create(study=study, trajectory=Trajectory.objects.get())
+    report = import_records(corpus, "dialfork", [record(task="Other.")], update=True)
+    assert "part of a study" in report.rejected[0].reason
+    assert Trajectory.objects.get().task == "Find the pump."
 
 
 def test_a_dry_run_of_runs_with_labels_writes_nothing():

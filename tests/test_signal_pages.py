@@ -113,10 +113,13 @@ def test_a_corpus_without_runs_signals_or_labels_says_so(visit, runs):
 
 def test_a_judge_whose_signals_are_its_own_labels_is_pointed_out(visit, runs):
     TrajectorySignal.objects.update(source="judge-1")
+    TrajectorySignal.objects.filter(name="task_completion").update(name="hallucinations")
     for run in Trajectory.objects.all():
         store_label(run, LabelRecord("judge-1", bool(run.pk % 2), kind="judge"))
     answer = visit("signals", rater="judge-1", source="judge-1")
     assert "come from the same judge" in answer.text
+    assert "hallucinations" not in answer.context["held"].names
+    assert "hallucinations" in visit("signals", rater="script").context["held"].names
 
 
 def test_a_page_costs_the_same_however_many_runs(visit, runs, django_assert_num_queries):
