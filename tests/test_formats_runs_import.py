@@ -28,7 +28,7 @@ def imported(*args):
 @pytest.mark.parametrize(
     ("format_", "path", "expected"),
     [
-        ("who_when", "who_when", (158, 3634, 158, 0)),
+        ("who_when", "who_when/algorithm-generated.jsonl.gz", (108, 936, 108, 0)),
         ("smartgrid", "assetops/smartgrid", (147, 740, 141, 141 * 6 + 24)),
         ("agent_runner", "assetops/agent-runner-turns", (1, 5, 0, 0)),
         ("assetops", "assetops/agenthive-sample", (9, 85, 0, 0)),
