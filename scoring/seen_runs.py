@@ -7,7 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from benchmark.label_records import (
     COMPONENTS,
@@ -39,14 +39,12 @@ def truths(corpora: Sequence[Corpus]) -> list[tuple[str, int]]:
     sets = LabelSet.objects.filter(
         trajectory__corpus__in=corpora, post_reveal=False, trial=1, rater__simulated=False
     )
-    counts: Counter[str] = Counter()
-    people: dict[str, set[int]] = defaultdict(set)
-    for name, kind, run in sets.values_list("rater__name", "rater__kind", "trajectory_id"):
-        counts[name] += 1
-        if kind == PERSON:
-            people[name].add(run)
-    if len(people) > 1:
-        counts[PEOPLE] = len(set().union(*people.values()))
+    by_rater = sets.order_by().values_list("rater__name", "rater__kind").annotate(n=Count("pk"))
+    rows = list(by_rater)
+    counts = {name: n for name, _, n in rows}
+    if sum(kind == PERSON for _, kind, _ in rows) > 1:
+        judged = sets.filter(rater__kind=PERSON).order_by().values("trajectory").distinct()
+        counts[PEOPLE] = judged.count()
     return sorted(counts.items(), key=lambda row: (row[0] != PEOPLE, -row[1], row[0]))
 
 
