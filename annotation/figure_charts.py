@@ -49,6 +49,8 @@ def chart(figure: Figure) -> dict[str, Any] | None:
 
 def short(name: str) -> str:
     """A name as a chart has room for it: two lines at most, markup shown and not followed."""
+    # A text that begins like the name of a token would be painted as one.
+    name = f"\u200b{name}" if name.startswith("--") else name
     lines = textwrap.wrap(name, LINE_CHARS, break_on_hyphens=True) or [""]
     kept = lines[:2]
     if len(lines) > 2:
@@ -114,7 +116,7 @@ def _along(figure: Figure, drawn: Drawn, trace: Mapping[str, Any]) -> dict[str, 
         "data": [trace],
         "layout": layout(
             72 + _line_px(names) * len(rows),
-            axis(y.title, **_scale(figure, drawn)),
+            axis(short(y.title), **_scale(figure, drawn)),
             axis(
                 showgrid=False,
                 ticks="",
@@ -174,7 +176,7 @@ def _stacked(figure: Figure, drawn: Drawn) -> dict[str, Any] | None:
         "data": data,
         "layout": layout(
             84 + 22 * len(groups) + _line_px(names) * len(xs),
-            axis(y.title, rangemode="tozero", **scale),
+            axis(short(y.title), rangemode="tozero", **scale),
             axis(
                 showgrid=False,
                 ticks="",

@@ -54,8 +54,8 @@ class CorpusLabels:
 def corpus_labels(corpus: Corpus, *, model: str = "", question: str = "") -> CorpusLabels:
     """Runs with labels; seven queries. `model` and `question` keep the runs with exactly these.
 
-    Of people the first, blind answers to main items are kept: no practice, nothing of seats that
-    were withdrawn, nothing that was opened again.
+    Of people the first, blind answers to main items are kept: no practice, nothing that expired or
+    was withdrawn, nothing that was opened again.
     """
     runs = Trajectory.objects.filter(corpus=corpus)
     if model:
@@ -74,9 +74,9 @@ def _left_out(runs: QuerySet[Trajectory]) -> set[tuple[int, str]]:
     """(run, rater) of answers that are no blind first answers to main items."""
     practice = ~Q(assignment__item__kind=Item.Kind.MAIN)
     again = Q(assignment__post_reveal=True)
-    withdrawn = Q(assignment__ended=Assignment.Ended.WITHDRAWN)
+    left = ~Q(assignment__ended="")
     rows = Review.objects.filter(
-        practice | again | withdrawn, labels__trajectory__in=runs.order_by().values("pk")
+        practice | again | left, labels__trajectory__in=runs.order_by().values("pk")
     )
     return set(rows.values_list("labels__trajectory_id", "labels__rater__name"))
 

@@ -287,6 +287,21 @@ def test_the_report_counts_what_was_done(visitor, study):
         assert words in html
 
 
+def test_links_to_rows_hold_as_many_as_the_page_counts(visitor, study):
+    html = visitor.get(page(study)).content.decode()
+    rows = reverse("annotation:report-rows", args=[study.slug])
+    links = {part.split('"')[0].replace("&amp;", "&") for part in html.split('href="')[1:]}
+    counted = {
+        link.partition("?")[2]: visitor.get(link).content.decode()
+        for link in links
+        if link.startswith(f"{rows}?")
+    }
+    assert len(counted) == 6
+    for query, n in (("group=people", 5), ("group=people&agreement=disagree", 2)):
+        assert f"rows <b>{n}</b>" in counted[query]
+    assert "rows <b>2</b>" in counted["group=people&changed=yes"]
+
+
 def test_what_people_say_of_the_runs_has_a_view_of_its_own(visitor, study):
     html = visitor.get(page(study, view="labels")).content.decode()
     assert "said-rates" in html and "work-comparison" not in html
@@ -355,6 +370,8 @@ def test_withdrawn_and_reopened_reviews_are_counted_beside_and_enter_nothing(vis
     left = corpus_labels(corpus).runs
     name = study.seats.get(number=1).pseudonym
     assert sum(name in run.labels for run in left) == 1
+    Assignment.objects.filter(pk=first[2].pk).update(ended="expired", ended_at="2026-11-30T11:00Z")
+    assert not any(name in run.labels for run in corpus_labels(corpus).runs)
 
 
 def test_rows_can_be_filtered_and_saved(visitor, study):

@@ -42,6 +42,7 @@ def report(request: HttpRequest, study: Study) -> HttpResponse:
         "view": view,
         "views": [(name, VIEW_WORDS[name]) for name in STUDY_VIEWS],
         "reviews": reviews,
+        "agreements": AGREEMENTS,
         "group": _shown(group, found.of(group)),
         "sections": study_sections(
             found.of(group), found.agents, seed=study.seed, rule=rule, views=[view]
