@@ -108,3 +108,33 @@ def test_a_rejected_line_leaves_the_others_stored(tmp_path):
     assert [bad["where"] for bad in report["rejected"]] == ["runs.jsonl:1, run_id", "runs.jsonl:2"]
     assert (report["new"], code) == (1, 3)
     assert report["warnings"] == {"run without a step": 1}
+
+
+def test_a_hostile_verdict_and_broken_tables_leave_the_run_stored(tmp_path):
+    for name in ("trajectories", "judge_logs", "annotations"):
+        (tmp_path / name).mkdir()
+    step = {"step": 1, "tool": "t", "response": "\x00\ud800"}
+    run = {"question": "?", "answer": "!", "history": [step]}
+    (tmp_path / "trajectories" / "x.json").write_text(json.dumps(run))
+    dims = {"hallucinations": True, "suggestions": "\x00", "task_completion": None}
+    verdict = {
+        "judge_model": "m\x00\ud800",
+        "trajectory_file": "elsewhere/x.json",
+        "parsed_dims": dims,
+        "run_name": {"\x00": ["\ud800"]},
+    }
+    (tmp_path / "judge_logs" / "a.json").write_text(json.dumps(verdict))
+    (tmp_path / "judge_logs" / "b.json").write_text("{")
+    (tmp_path / "annotations" / "a.csv").write_bytes(b"trajectory_file,manual_pass\n\xff,1\n")
+    (tmp_path / "annotations" / "b.csv").write_text('trajectory_file\n"' + "x" * 200_000 + '"\n')
+    report, code, _ = imported("smartgrid", tmp_path)
+    assert [bad["where"] for bad in report["rejected"]] == [
+        "annotations/a.csv",
+        "annotations/b.csv",
+        "judge_logs/b.json",
+    ]
+    assert (report["new"], code) == (1, 3)
+    assert LabelSet.objects.get().rationale == "\ufffd"
+    assert set(TrajectorySignal.objects.values_list("source", flat=True)) == {"m\ufffd\ufffd"}
+    signals = dict(TrajectorySignal.objects.values_list("name", "value"))
+    assert signals == {"hallucinations": True, "task_completion": None}

@@ -155,14 +155,8 @@ def run_of(
     meta_of_runner = dict_at(data, "runner_meta", "runner_meta")
     model = text_at(meta_of_runner, "model_id", "runner_meta.model_id")
     steps = parts.steps_of(_history(data, counts), model, counts)
-    answer = text_of(data.get("answer"))
     question = text_at(data, "question", "question")
-    counts[NO_STEPS] += not steps
-    counts[FAILED] += not steps and bool(data.get("error"))
-    counts[NO_RESPONSE] += not answer.strip()
-    counts[NO_SUCCESS] += "success" not in data
-    counts[NO_SCENARIO] += not scenario
-    counts[NO_QUESTION] += not question
+    _count_missing(data, not steps, counts)
     rest_of(data, _KNOWN, counts)
     meta = {k: v for k, v in data.items() if k not in (*_MAPPED, "scenario")}
     if scenario:
@@ -176,11 +170,21 @@ def run_of(
         model=model or _model_named(name, counts),
         question=text_of(expect(scenario.get("id", scored), (str, int), "scenario.id")),
         expected=text_at(scenario, "characteristic_form", "scenario.characteristic_form"),
-        response=answer,
+        response=text_of(data.get("answer")),
         signals=signals or (),
         labels=labels or (),
         warnings=positive(counts),
     )
+
+
+def _count_missing(data: Mapping[str, Any], stepless: bool, counts: Counter[str]) -> None:
+    """Count what a run does not hold."""
+    counts[NO_STEPS] += stepless
+    counts[FAILED] += stepless and bool(data.get("error"))
+    counts[NO_RESPONSE] += not text_of(data.get("answer")).strip()
+    counts[NO_SUCCESS] += "success" not in data
+    counts[NO_SCENARIO] += not data.get("scenario")
+    counts[NO_QUESTION] += not data.get("question")
 
 
 def _ident(name: str) -> str:

@@ -97,7 +97,7 @@ def beside(folder: Path) -> Beside:
     for file in files(logs, ".json") if logs.is_dir() else []:
         for item in json_values(file):
             if isinstance(item, BadRecord):
-                found.bad.append(item)
+                found.bad.append(BadRecord(f"{LOGS}/{item.where}", item.reason))
                 continue
             where, value = item
             try:
@@ -116,8 +116,13 @@ def verdict_of(value: Any, where: str, decisions: Mapping[Key, Decision]) -> Ver
     rater = expect(data.get("judge_model"), str, "judge_model")
     if not 1 <= len(rater) <= RATER_LENGTH:
         raise BadRecord("judge_model", f"must have 1 to {RATER_LENGTH} characters")
-    answers = {d: expect(dims.get(d), (bool, type(None)), f"parsed_dims.{d}") for d in DIMENSIONS}
-    present = expect(answers[HALLUCINATIONS], bool, f"parsed_dims.{HALLUCINATIONS}")
+    present = expect(dims.get(HALLUCINATIONS), bool, f"parsed_dims.{HALLUCINATIONS}")
+    # A dimension that is missing was not judged; one that is null was judged and left open.
+    answers = {
+        name: expect(dims[name], (bool, type(None)), f"parsed_dims.{name}")
+        for name in DIMENSIONS
+        if name in dims
+    }
     run = text_at(data, "trajectory_file", "trajectory_file")
     scenario = text_at(data, "scenario_id", "scenario_id")
     key = (text_of(data.get("run_name")), scenario, text_of(data.get("trial_index")))
@@ -174,7 +179,7 @@ def _rows(folder: Path, bad: list[BadRecord]) -> Iterator[Row]:
                 row.where = f"{ANNOTATIONS}/{file.name}:{reader.line_num}"
                 yield row
         except BadRecord as wrong:
-            bad.append(wrong)
+            bad.append(BadRecord(f"{ANNOTATIONS}/{wrong.where}", wrong.reason))
         except csv.Error as error:
             bad.append(BadRecord(f"{ANNOTATIONS}/{file.name}", f"is not a table: {error}"))
 
