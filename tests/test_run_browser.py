@@ -23,7 +23,8 @@ def reader(page, client, researcher, live_server):
 @pytest.fixture
 def run(transactional_db) -> Trajectory:
     """A run of 130 steps, with texts of 20,000 characters, over 1 MB in all."""
-    found = make_run(Corpus.objects.create(slug="plant"), 1, n_steps=130)
+    found = make_run(Corpus.objects.create(slug="plant"), 1, n_steps=130, question="a1" * 40)
+    Trajectory.objects.filter(pk=found.pk).update(external_id="b2" * 60, model="c3" * 50)
     found.steps.all().delete()
     long = "\n".join(f"{n} the pump turns and the chiller hums" for n in range(500))[:20_000]
     TrajectoryStep.objects.bulk_create(
