@@ -26,7 +26,10 @@ def run(transactional_db) -> Trajectory:
     found = make_run(Corpus.objects.create(slug="plant"), 1, n_steps=130, question="a1" * 40)
     Trajectory.objects.filter(pk=found.pk).update(external_id="b2" * 60, model="c3" * 50)
     found.steps.all().delete()
-    long = "\n".join(f"{n} the pump turns and the chiller hums" for n in range(500))[:20_000]
+    long = (
+        "\n\n"
+        + "\r\n".join(f"{n} the pump turns and the chiller hums" for n in range(500))[:20_000]
+    )
     TrajectoryStep.objects.bulk_create(
         TrajectoryStep(
             trajectory=found,
@@ -113,7 +116,7 @@ def test_a_label_leads_to_its_step_and_the_step_to_its_label(reader, live_server
 
 
 def test_what_was_left_out_is_fetched_into_its_place(reader, live_server, run):
-    whole = run.steps.get(position=1).observation
+    whole = run.steps.get(position=1).observation.replace("\r\n", "\n")
     reader.goto(live_server.url + run.get_absolute_url())
     step = reader.locator("#step-1")
     step.locator("summary").click()

@@ -27,7 +27,8 @@
     try {
       const answer = await fetch(link.dataset.whole, { credentials: "same-origin" });
       if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
-      const whole = await answer.text();
+      // A page knows line feeds only; its text is cut off the front of the whole.
+      const whole = (await answer.text()).replace(/\r\n?/g, "\n");
       text.textContent = whole.slice(head.textContent.length);
       const row = link.closest(".cut");
       const back = link.closest("details").querySelector("summary");
