@@ -303,5 +303,5 @@ def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
 
 @cache
 def _quantile(share: float) -> float:
-    """The quantile of the standard normal distribution; a report asks for one thousands of times."""
+    """A quantile of the normal distribution; one report asks for it thousands of times."""
     return float(stats.norm.ppf(share))
