@@ -7,6 +7,7 @@ no mark; what is too much for a drawing has none, and its table says it all.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +29,7 @@ MOST_LINES = 48
 MOST_SERIES = 6
 MOST_CELLS = 400
 LINE_CHARS = 22
+JOINT = "\x1f"
 LINE_PX, WRAPPED_PX, CELL_PX = 26, 6, 34
 FILLS = ("--text", "--ramp-3", "--ramp-1", "--surface-3", "--user-bg", "--ramp-4")
 RAMP = ("--ramp-0", "--ramp-1", "--ramp-2", "--ramp-3", "--ramp-4")
@@ -51,7 +53,10 @@ def short(name: str) -> str:
     """A name as a chart has room for it: two lines at most, markup shown and not followed."""
     # A text that begins like the name of a token would be painted as one.
     name = f"\u200b{name}" if name.startswith("--") else name
-    lines = textwrap.wrap(name, LINE_CHARS, break_on_hyphens=True) or [""]
+    # Names of signals and models have no spaces: they part after a bar or a slash.
+    parted = re.sub(r"([_/])(?=\w)", rf"\1{JOINT} ", name)
+    lines = textwrap.wrap(parted, LINE_CHARS + 1, break_on_hyphens=True) or [""]
+    lines = [line.replace(f"{JOINT} ", "").replace(JOINT, "") for line in lines]
     kept = lines[:2]
     if len(lines) > 2:
         kept[1] = f"{kept[1][: LINE_CHARS - 1]}…"
@@ -131,7 +136,8 @@ def _along(figure: Figure, drawn: Drawn, trace: Mapping[str, Any]) -> dict[str, 
 
 
 def _scale(figure: Figure, drawn: Drawn) -> dict[str, Any]:
-    """The range of the axis of numbers: 0 to 1 for shares and coefficients, lower where needed."""
+    """The range of the axis of numbers: 0 to 1 for shares and coefficients; from end to end, with
+    a line at 0, where any end is below 0, as differences have them."""
     ends = [
         end
         for row in figure.rows
@@ -139,11 +145,19 @@ def _scale(figure: Figure, drawn: Drawn) -> dict[str, Any]:
         for end in (value, *(interval_of(row.get(drawn.y)) or ()))
     ]
     column = column_named(figure, drawn.y)
-    if is_share(column):
-        return {"range": [0, 1.02], "tickformat": ".0%"}
-    if max(ends) <= 1 and column.kind == "estimate":
-        return {"range": [min(0.0, *ends) - 0.02, 1.02]}
-    return {"rangemode": "tozero"}
+    percent = {"tickformat": ".0%"} if is_share(column) else {}
+    low, high = min(ends), max(0.0, *ends)
+    if low < 0:
+        room = 0.04 * (high - low)
+        line = {"zeroline": True, "zerolinecolor": "--line-strong"}
+        return {"range": [low - room, high + room], **line, **percent}
+    if percent:
+        return {"range": [0, 1.02], **percent}
+    return (
+        {"range": [-0.02, 1.02]}
+        if high <= 1 and column.kind == "estimate"
+        else {"rangemode": "tozero"}
+    )
 
 
 # -- stacked -------------------------------------------------------------------------------------
@@ -242,14 +256,14 @@ def _heat(figure: Figure, drawn: Drawn) -> dict[str, Any] | None:
 
 
 def _cell_axis(figure: Figure, key: str, names: Sequence[str]) -> dict[str, Any]:
+    title = {"text": plain(column_named(figure, key).title), "font": {"size": 12}, "standoff": 10}
     return axis(
-        plain(column_named(figure, key).title),
         showgrid=False,
         ticks="",
         range=[-0.5, len(names) - 0.5],
         tickvals=list(range(len(names))),
         ticktext=[short(name) for name in names],
-    )
+    ) | {"title": title}
 
 
 def _step(value: float, low: float, high: float) -> int:

@@ -90,7 +90,7 @@ def cell_text(column: Column, cell: Any) -> str:
     if column.kind == "text":
         return NOTHING if cell is None else str(cell)
     if isinstance(cell, Estimate) and cell.value is None:
-        return f"undefined ({cell.reason})"
+        return f"undefined ({reason_text(cell.reason)})"
     words = number_text(column, value_of(cell))
     return f"{words} {interval_text(column, interval_of(cell))}".strip()
 
@@ -108,10 +108,17 @@ def shown_table(figure: Figure) -> ShownTable:
 def _shown(column: Column, cell: Any, reasons: dict[str, int]) -> ShownCell:
     if column.kind == "text":
         return ShownCell(cell_text(column, cell))
-    reason = cell.reason if isinstance(cell, Estimate) else ""
+    reason = reason_text(cell.reason) if isinstance(cell, Estimate) else ""
     number = reasons.setdefault(reason, len(reasons) + 1) if reason else 0
     text = number_text(column, value_of(cell))
     return ShownCell(text, interval_text(column, interval_of(cell)), number, numeric=True)
+
+
+def reason_text(reason: str) -> str:
+    """Why there is no value, as people read it: some reasons are the codes of a statistic."""
+    if reason == "no_observations":
+        return "there is nothing to count"
+    return reason if " " in reason else reason.replace("_", " ")
 
 
 def column_named(figure: Figure, key: str) -> Column:

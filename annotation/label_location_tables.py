@@ -110,7 +110,7 @@ def _location_row(pairs: LabelPairs, name: str, kept: Bools, both: Bools) -> dic
     counts *= kept[:, None]
     one, other, shared = counts.sum(axis=0).astype(int).tolist()
     f1 = {"f1": (lambda c: ratio(2 * c[..., 2], c[..., 0] + c[..., 1]), NOTHING_NAMED)}
-    never = {side.rater: f"{side.rater} names none" for side in (pairs.one, pairs.other)}
+    never = {side.rater: f"none is named by {side.rater}" for side in (pairs.one, pairs.other)}
     hits = int(((counts[:, 2] > 0) & both).sum())
     values: dict[str, Estimate] = {
         "precision": share(shared, other, never[pairs.other.rater]),
@@ -152,7 +152,7 @@ def _nearness(rater: str, away: np.ndarray, within: Sequence[int]) -> dict[str, 
     near = {
         f"within {w} step{'s' * (w > 1)}" if w else "the same step": abs(away) <= w for w in within
     }
-    return near | {f"{rater} is later": away > 0, f"{rater} is earlier": away < 0}
+    return near | {f"{rater}: later": away > 0, f"{rater}: earlier": away < 0}
 
 
 def _between(pairs: LabelPairs, kept: Bools, away: np.ndarray) -> Estimate:

@@ -69,7 +69,7 @@ def marks_of(runs: Sequence[Run], labels: Labels) -> Marks:
         for place in record.places:
             if place.step is not None and place.step > run.n_steps:
                 raise ValueError(
-                    f"{labels.rater} names step {place.step} of {run.external_id}, "
+                    f"{labels.rater}: a place at step {place.step} of {run.external_id}, "
                     f"which has {run.n_steps} steps"
                 )
             rows.append((at, *_codes(place)))

@@ -61,7 +61,7 @@ def figures(
     given = [run for run in in_order(runs) if reference in run.labels]
     truth = truth_of(given, reference, resamples=resamples, seed=seed)
     out = len(given) - len(truth)
-    note = left_out(out, len(given), f"where {reference} names no step")
+    note = left_out(out, len(given), f"where no step is named by {reference}")
     found = [
         _onsets_figure(truth, reference, predictors, within, note),
         _offsets_figure(truth, reference, predictors, note),
@@ -127,7 +127,7 @@ def _columns(within: Sequence[int], short: bool = False) -> tuple[Column, ...]:
 def _onsets_figure(
     truth: Truth, reference: str, predictors: Sequence[str], within: Sequence[int], note: str
 ) -> Figure:
-    title = f"The first wrong step, as {reference} names it"
+    title = f"The first wrong step, as named by {reference}"
     columns, drawn = _columns(within), Drawn("points", "predictor", f"within_{within[0]}")
     if not len(truth):
         return Figure("onsets", title, columns, (), 0, reason=NO_REFERENCE, drawn=drawn)
@@ -148,7 +148,7 @@ def _groups_figure(
         for name, truth in parts.items()
         for row in rows_of(truth, predictors, within)
     ]
-    title = f"The first wrong step, as {reference} names it, by group of runs"
+    title = f"The first wrong step, as named by {reference}, by group of runs"
     drawn = Drawn("points", "predictor", f"within_{within[0]}", "group")
     n = sum(len(truth) for truth in parts.values())
     return Figure("onsets-groups", title, columns, rows, n, note=note, drawn=drawn)

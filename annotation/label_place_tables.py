@@ -198,7 +198,7 @@ def fifths_figure(found: Placed) -> Figure:
     sizes = np.array([r.n_steps for r in found.runs], dtype=np.intp)
     fifth = (position - 1) * len(FIFTHS) // np.maximum(sizes[run], 1)
     rows = [_steps_row("part", word, flags[fifth == k]) for k, word in enumerate(FIFTHS)]
-    title = f"How far into a run {found.labels.rater} names steps"
+    title = f"How far into a run the steps are that are named by {found.labels.rater}"
     return _steps_figure("run-fifths", title, Column("part", "Part of the run"), rows, found)
 
 

@@ -98,19 +98,25 @@ def coefficients(draws: Draws, yes: NDArray, rated: NDArray) -> list[dict[str, E
 
 
 def several_rater_figures(
-    runs: Iterable[Run], raters: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES
+    runs: Iterable[Run],
+    raters: Sequence[str],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    pairs: bool = True,
 ) -> list[Figure]:
-    """How three or more raters agree, over all of them and two by two.
+    """How three or more raters agree, over all of them and, with `pairs`, two by two.
 
-    Raises ValueError for fewer than two raters and for one named twice.
+    The pairs cost the square of the number of raters. Raises ValueError for fewer than two raters
+    and for one named twice.
     """
     if len(set(raters)) != len(raters) or len(raters) < 2:
         raise ValueError(f"{', '.join(raters) or 'nobody'}: name two or more different raters")
     kept = [run for run in in_order(runs) if any(name in run.labels for name in raters)]
-    return [
-        _all_figure(kept, raters, seed, resamples),
-        _matrix_figure(kept, raters, seed, resamples),
-    ]
+    found = [_all_figure(kept, raters, seed, resamples)]
+    if pairs:
+        found.append(_matrix_figure(kept, raters, seed, resamples))
+    return found
 
 
 def counted(runs: Sequence[Run], raters: Sequence[str]) -> tuple[NDArray, NDArray]:

@@ -52,7 +52,7 @@ def rates_figure(runs: Sequence[Run], labels: Labels) -> Figure:
 def no_types(labels: Labels) -> str:
     """Why nothing can be said of the types, "" where something can."""
     if labels.never_typed:
-        return f"{labels.rater} gives no types"
+        return f"no types are given by {labels.rater}"
     return "" if labels.types.any() else NO_TYPED
 
 

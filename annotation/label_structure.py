@@ -40,7 +40,10 @@ def agents_figure(found: Placed) -> Figure:
         percent("share", "Of its steps"),
         percent("part", "Of all named steps"),
     )
-    title, drawn = f"Agents whose steps {found.labels.rater} names", Drawn("bars", "agent", "share")
+    title, drawn = (
+        f"Agents whose steps are named by {found.labels.rater}",
+        Drawn("bars", "agent", "share"),
+    )
     run, position, flags = found.steps
     if not flags.any():
         return Figure("agents", title, columns, (), 0, reason=NO_STEP, drawn=drawn)

@@ -174,7 +174,7 @@ def binary_figure(pairs: LabelPairs) -> Figure:
     rows = [{"measure": words[name], "value": found[name]} for name in words]
     n, drawn = len(pairs), Drawn("points", "measure", "value")
     note = (
-        f"{pairs.one.rater} is the reference. Shares have Wilson intervals; F1 and the "
+        f"Reference: {pairs.one.rater}. Shares have Wilson intervals; F1 and the "
         f"coefficients have bootstrap intervals over {pairs.draws.clusters} questions"
         f"{_few(pairs.draws.clusters)}."
     )

@@ -44,7 +44,7 @@ def without_types(pairs: LabelPairs) -> str:
     """Why nothing can be said of types, "" where something can."""
     for labels in (pairs.one, pairs.other):
         if labels.never_typed:
-            return f"{labels.rater} gives no types"
+            return f"no types are given by {labels.rater}"
     return "" if len(pairs) else NO_RUN
 
 

@@ -37,6 +37,7 @@ PATHS = {
 }
 OWN = ("pk", "rank", "item_id", "attempt", "post_reveal", "ended", "opened_at", "finished_at")
 LABELS = ("label", "judge", "revised")
+TASK = "meta__task_number"
 
 
 # -- a corpus ------------------------------------------------------------------------------------
@@ -111,10 +112,12 @@ def people_of(runs: Sequence[Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class StudyReviews:
-    """Every main assignment of a study of runs, and the agents of the steps by key of the run."""
+    """Every main assignment of a study of runs; agents and task numbers of the steps by key of the
+    run. Runs whose steps have no task number are not in `tasks`."""
 
     rows: Sequence[ReviewRow]
     agents: Mapping[int, tuple[str, ...]]
+    tasks: Mapping[int, tuple[int | None, ...]]
 
     def of(self, group: str) -> list[ReviewRow]:
         """The rows of people, or of simulated seats."""
@@ -126,11 +129,35 @@ def study_reviews(study: Study) -> StudyReviews:
     assignments = Assignment.objects.main().filter(seat__study=study)
     runs = Item.objects.filter(study=study, kind=Item.Kind.MAIN).values("trajectory")
     agents: dict[int, list[str]] = defaultdict(list)
+    numbers: dict[int, list[Any]] = defaultdict(list)
     steps = TrajectoryStep.objects.filter(trajectory__in=runs).order_by("trajectory", "position")
-    for run, agent in steps.values_list("trajectory_id", "agent"):
+    for run, agent, task in steps.values_list("trajectory_id", "agent", TASK):
         agents[run].append(agent)
+        numbers[run].append(task)
     ordered = assignments.order_by("seat__number", "rank", "attempt")
-    return StudyReviews(read(ordered), {run: tuple(names) for run, names in agents.items()})
+    names = {run: tuple(held) for run, held in agents.items()}
+    return StudyReviews(read(ordered), names, _known_tasks(numbers))
+
+
+def task_numbers(corpus: Corpus) -> dict[int, tuple[int | None, ...]]:
+    """The task number of every step, by key of the run; runs without one are left out. One query.
+
+    Only whole numbers from 1 are numbers of tasks; anything else in the data is none.
+    """
+    steps = TrajectoryStep.objects.filter(trajectory__corpus=corpus)
+    numbers: dict[int, list[Any]] = defaultdict(list)
+    ordered = steps.order_by("trajectory", "position")
+    for run, task in ordered.values_list("trajectory_id", TASK):
+        numbers[run].append(task)
+    return _known_tasks(numbers)
+
+
+def _known_tasks(numbers: Mapping[int, Sequence[Any]]) -> dict[int, tuple[int | None, ...]]:
+    found = {
+        run: tuple(n if type(n) is int and n > 0 else None for n in held)
+        for run, held in numbers.items()
+    }
+    return {run: held for run, held in found.items() if any(held)}
 
 
 def read(assignments: QuerySet[Assignment]) -> list[ReviewRow]:

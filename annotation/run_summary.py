@@ -19,7 +19,8 @@ STUDY_VIEWS = REVIEWS, LABELS = ("reviews", "labels")
 # More raters than these are no longer compared two by two: the pairs would fill the page.
 MOST_RATERS = 12
 TIED = "Of {n} runs as many people say yes as no; they are left out."
-EACH_NOTE = "Each review stands for itself: runs that are counted here are reviews of runs."
+EACH_NOTE = "Each review counts by itself, so a run that two people reviewed is counted twice."
+Tasks = Mapping[int, Sequence[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def coverage_figure(runs: Sequence[Run], unread: Mapping[str, int]) -> Figure:
         columns,
         rows,
         len(runs),
-        note="Blind first answers. n counts the runs that the filters keep.",
+        note="Blind first answers, without simulated seats. n counts the runs that are kept.",
         reason="" if rows else "no run has a label yet",
         drawn=Drawn("bars", "rater", "coverage"),
     )
@@ -102,12 +103,16 @@ def _note(found: Combined, *raters: str) -> str:
     return TIED.format(n=found.tied) if found.tied else ""
 
 
-def single_section(found: Combined, rater: str, *, seed: int, name: str) -> Section:
-    """What one rater says of runs."""
+def single_section(
+    found: Combined, rater: str, *, seed: int, name: str, tasks: Tasks | None = None
+) -> Section:
+    """What one rater says of runs; by task too where `tasks` numbers the tasks of any run's steps,
+    by key of the run as it is stored."""
+    numbers = {key: tasks[run] for key, run in found.keys.items() if run in tasks} if tasks else {}
     return Section(
         name,
         f"Labels of {rater}",
-        single_rater_figures(found.runs, rater, seed=seed),
+        single_rater_figures(found.runs, rater, seed=seed, tasks=numbers or None),
         _note(found, rater),
     )
 
@@ -119,6 +124,7 @@ def study_sections(
     seed: int,
     rule: str = EACH,
     views: Collection[str] = STUDY_VIEWS,
+    tasks: Tasks | None = None,
 ) -> list[Section]:
     """The report of one group of a study of runs.
 
@@ -132,7 +138,7 @@ def study_sections(
     if REVIEWS in views:
         sections += _review_sections(rows, runs, people, found, seed)
     if LABELS in views and people:
-        sections.append(single_section(found, PEOPLE, seed=seed, name="said"))
+        sections.append(single_section(found, PEOPLE, seed=seed, name="said", tasks=tasks))
     return sections
 
 
@@ -155,9 +161,7 @@ def _review_sections(
 
 def among_section(runs: Sequence[Any], people: Collection[str], *, seed: int) -> Section:
     """People among themselves, over the runs that several have reviewed."""
-    shown = several_rater_figures(runs, sorted(people), seed=seed)
-    note = ""
-    if len(people) > MOST_RATERS:
-        shown = [figure for figure in shown if figure.name != "rater-pairs"]
-        note = f"{len(people)} people are too many for a table of every two."
+    few = len(people) <= MOST_RATERS
+    shown = several_rater_figures(runs, sorted(people), seed=seed, pairs=few)
+    note = "" if few else f"{len(people)} people are too many for a table of every two."
     return Section("people", "People among themselves", shown, note)

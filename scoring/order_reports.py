@@ -49,7 +49,7 @@ def models_figure(rule: OrderRule, rows: Sequence[Ordered]) -> Figure:
         ),
         rows=cells if rows else [],
         n=len(rows),
-        note=f"{rule.text}. Wilson intervals over the runs that the rule speaks of.",
+        note=f"Rule: {rule.text}. Wilson intervals over the runs that the rule speaks of.",
         reason="" if rows else "there is no run",
         drawn=Drawn("points", "model", "broken"),
     )

@@ -127,7 +127,8 @@ def figure(rule: Rule, alarms: Sequence[Alarm], rater: str) -> Figure:
             for key, text, is_share in words
         ],
         n=len(alarms),
-        note=f"{rule.text}. {when} Runs for which it is unknown count as not alarmed: {unknown}. "
+        note=f"Rule: {rule.text}. {when} "
+        f"Runs for which it is unknown count as not alarmed: {unknown}. "
         f"Runs without a label of {rater} count for alarms only: {unlabelled}. Wilson intervals.",
         reason="" if alarms else "there is no run",
     )

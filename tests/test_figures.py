@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.figure_charts import MOST_LINES, chart
+from annotation.figure_charts import MOST_LINES, chart, short
 from annotation.figure_files import csv_text, table_of
 from annotation.figure_tables import Column, Drawn, Figure
 from annotation.figure_words import described, value_of
@@ -62,7 +62,7 @@ def test_the_page_says_share_interval_and_reason_and_shows_markup_as_text():
     assert "25.0 %" in html
     assert "[20.0, 31.0]" in html
     assert "n = 1,200" in html
-    assert "no_run" in html
+    assert "no run" in html
     assert "<b>m-2" not in html
     assert 'href="/x/rates.csv"' in html
 
@@ -116,7 +116,7 @@ def test_a_drawing_names_tokens_and_follows_no_markup():
 def test_what_a_drawing_says_in_words_has_every_value():
     words = described(figure())
     assert "m-1: 25.0 %" in words
-    assert "undefined (no_run)" in words
+    assert "undefined (no run)" in words
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.floats(-5, 5)), max_size=60))
@@ -125,6 +125,34 @@ def test_a_drawing_is_json_whatever_the_names(cells):
     found = chart(figure(rows=rows))
     json.dumps(found, allow_nan=False)
     assert (found is None) == (not rows or len(rows) > MOST_LINES)
+
+
+def test_an_axis_reaches_to_the_lowest_end_and_marks_zero_where_any_is_negative():
+    rows = [{**ROWS[0], "rate": Estimate(-0.07, n=60, ci=(-0.22, 0.09))}]
+    axis = chart(figure(rows=rows))["layout"]["xaxis"]
+    assert axis["range"][0] < -0.22 and 0.09 < axis["range"][1] < 0.2
+    assert axis["zeroline"] and axis["tickformat"] == ".0%"
+    assert chart(figure())["layout"]["xaxis"]["range"] == [0, 1.02]
+
+
+def test_the_name_of_a_signal_parts_where_its_words_do_and_loses_nothing():
+    assert short("generalized_result_verification") == "generalized_result_<br>verification"
+    assert short("watsonx/meta-llama/llama-4") == "watsonx/meta-llama/<br>llama-4"
+    assert short("plain") == "plain"
+
+
+def test_the_title_of_a_heat_map_keeps_clear_of_its_names():
+    columns = (Column("type", "Type"), Column("part", "Part"), Column("n", "Places", "count"))
+    drawn = Drawn("heat", "part", "n", "type")
+    rows = [{"type": "a long name of a row", "part": "thought", "n": 3}]
+    layout = chart(figure(rows=rows, columns=columns, drawn=drawn))["layout"]
+    assert layout["yaxis"]["title"]["standoff"] > 0 and layout["yaxis"]["automargin"]
+
+
+def test_a_code_of_a_reason_is_said_in_words_and_stays_a_code_in_the_file():
+    rows = [{**ROWS[0], "rate": undefined("no_observations")}]
+    assert "there is nothing to count" in html_of(figure(rows=rows))
+    assert table_of(figure(rows=rows))[1][0][-1] == "no_observations"
 
 
 def test_a_chart_of_words_is_a_mistake():

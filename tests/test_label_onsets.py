@@ -65,7 +65,9 @@ def test_a_run_the_predictor_has_not_seen_does_not_count_against_it():
 
 def test_runs_whose_reference_names_no_step_are_left_out_and_counted():
     found = named(figures([run(1, 1, 1), run(2, 0, 1), run(3, None, 1)], PEOPLE, [JUDGE]), "onsets")
-    assert found.n == 1 and found.note == f"Left out: 2 of 3 runs, where {PEOPLE} names no step."
+    assert (
+        found.n == 1 and found.note == f"Left out: 2 of 3 runs, where no step is named by {PEOPLE}."
+    )
 
 
 def test_without_any_reference_step_there_is_a_reason():

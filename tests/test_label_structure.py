@@ -157,7 +157,7 @@ def test_types_have_their_parts_of_a_run():
 
 
 def test_a_place_beyond_the_run_is_refused_by_name():
-    with pytest.raises(ValueError, match="people names step 9 of long, which has 4 steps"):
+    with pytest.raises(ValueError, match="people: a place at step 9 of long, which has 4 steps"):
         tables([marked(1, [Place(9)], external_id="long")])
 
 
@@ -374,7 +374,7 @@ def test_places_match_by_step_by_part_and_by_type():
 def test_a_rater_that_names_no_part_has_no_agreement_on_parts():
     table = named(figures([two(1, [Place(1)], [Place(1, ACTION)])], PEOPLE, JUDGE), "places")
     line = row(table, match="step and part")
-    assert line["f1"].value is None and line["f1"].reason == "people names none"
+    assert line["f1"].value is None and line["f1"].reason == "none is named by people"
     assert row(table, match="step")["f1"].value == 1.0
 
 

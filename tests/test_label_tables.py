@@ -247,7 +247,7 @@ def test_a_judge_that_gives_no_types_has_no_table_of_types_and_it_says_so():
     found = figures(runs_of([([FACTUAL], []), (None, None), ([SCOPE], [])]), PEOPLE, JUDGE)
     for name in ("types-agreement", "type-sets", "types-missed", "types-crossed"):
         table = named(found, name)
-        assert not table.rows and table.reason == f"{JUDGE} gives no types"
+        assert not table.rows and table.reason == f"no types are given by {JUDGE}"
 
 
 def test_only_runs_that_both_have_labelled_are_compared():

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation import label_several_tables
 from annotation.label_disagreements import differing, disagreements
 from annotation.label_pairs import question_of
 from annotation.people_labels import ANY, EACH, MAJORITY, PEOPLE, combined, one_answer
 from annotation.review_rows import AWAY, NEITHER, SAME, TOWARDS, ReviewRow, runs_of
-from annotation.run_summary import coverage_figure, study_sections
+from annotation.run_summary import MOST_RATERS, among_section, coverage_figure, study_sections
 from benchmark.label_records import PERSON, TYPES, LabelRecord, PlaceRecord
 from tests.labelled import JUDGE, Run, said
 
@@ -147,6 +148,15 @@ def test_differences_are_presence_then_types_then_the_first_step():
         (2, ("presence",), 3),
         (1, ("step",), 2),
     ]
+
+
+def test_many_people_are_not_compared_two_by_two(monkeypatch):
+    people = [f"A-{n:08d}" for n in range(MOST_RATERS + 1)]
+    runs = [Run(1, {name: person(name, None) for name in people}, "r1")]
+    monkeypatch.setattr(label_several_tables, "combinations", lambda *_: pytest.fail("compared"))
+    section = among_section(runs, people, seed=1)
+    assert [figure.name for figure in section.figures] == ["raters"]
+    assert f"{len(people)} people" in section.note
 
 
 def test_coverage_counts_what_could_not_be_read_too():

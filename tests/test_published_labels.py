@@ -235,7 +235,7 @@ def test_the_heuristic_judge_of_agentprop_agrees_in_half_and_hardly_beyond_chanc
     assert measure(found, "agreement").value == pytest.approx(0.5260, abs=5e-5)
     assert measure(found, "agreement").n == 192
     assert measure(found, "kappa").value == pytest.approx(0.1647, abs=5e-5)
-    assert "gives no types" in named(found, "types-agreement").reason
+    assert "no types are given" in named(found, "types-agreement").reason
 
 
 # -- Who&When: 158 published logs ----------------------------------------------------------------

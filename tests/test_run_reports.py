@@ -12,7 +12,7 @@ from annotation.models import Assignment, JudgeComparison, Review, RevisedReview
 from annotation.run_reports import corpus_labels, study_reviews
 from benchmark.label_records import PERSON, REVIEW, REVISION, LabelRecord, PlaceRecord
 from benchmark.labelling import store_label, store_labels
-from benchmark.models import Trajectory
+from benchmark.models import Trajectory, TrajectoryStep
 from tests.run_rows import make_run_study
 from tests.run_studies import JUDGE_NAME, TRUTH, let_judge_answer, make_runs
 
@@ -110,6 +110,26 @@ def test_each_rater_has_a_view_of_their_own(visitor, runs):
     assert visitor.get(labels(runs, view="both", **query)).status_code == 400
     rows = {row["model"]: row for row in label_file(visitor, runs, "other-rates", **query)}
     assert (rows["all models"]["runs"], rows["all models"]["hallucinated"]) == ("10", "5")
+
+
+def number_tasks(runs):
+    """Steps 1 and 2 belong to task 1, the others to task 2; the number of one is a text."""
+    for step in TrajectoryStep.objects.filter(trajectory__in=runs):
+        step.meta = {"task_number": 1 if step.position < 3 else 2}
+        step.save(update_fields=["meta"])
+    first = TrajectoryStep.objects.filter(trajectory__in=runs).order_by("pk").first()
+    first.meta = {"task_number": "one"}
+    first.save(update_fields=["meta"])
+
+
+def test_places_are_counted_by_task_where_the_steps_say_their_task(visitor, runs):
+    page = {"one": "A-00000001", "other": TRUTH, "view": "one"}
+    assert "Tasks of a run" not in visitor.get(labels(runs, **page)).content.decode()
+    number_tasks(runs.trajectories.all())
+    assert "Tasks of a run" in visitor.get(labels(runs, **page)).content.decode()
+    rows = label_file(visitor, runs, "one-tasks", one="A-00000001", other=TRUTH)
+    places = {row["task"]: row["places"] for row in rows}
+    assert places == {"1": "0", "2": "6"}
 
 
 @pytest.mark.parametrize(("rule", "n"), [("majority", 6), ("any", 12), ("each", 24)])

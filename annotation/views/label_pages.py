@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.label_disagreements import COLUMNS, disagreements
 from annotation.people_labels import MAJORITY, PEOPLE, RULES, Combined, combined
-from annotation.run_reports import CorpusLabels, corpus_labels, filters_of, people_of
+from annotation.run_reports import CorpusLabels, corpus_labels, filters_of, people_of, task_numbers
 from annotation.run_summary import Section, coverage_figure, pair_section, single_section
 from annotation.views.label_words import RULE_WORDS
 from annotation.views.run_reports import figure_file
@@ -63,7 +63,7 @@ def labels(request: HttpRequest, slug: str) -> HttpResponse:
     corpus = get_object_or_404(Corpus, slug=slug)
     choices = filters_of(corpus)
     found, asked, names = _read(request, corpus, choices)
-    runs, sections = _sections(found, asked, [asked.view])
+    runs, sections = _sections(corpus, found, asked, [asked.view])
     apart = _apart(runs, asked) if asked.view == PAIR else []
     context = {
         "corpus": corpus,
@@ -87,7 +87,7 @@ def label_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One figure of the page as CSV, or all runs on which the two differ as `disagreements`."""
     corpus = get_object_or_404(Corpus, slug=slug)
     found, asked, _ = _read(request, corpus, filters_of(corpus))
-    runs, sections = _sections(found, asked, VIEWS)
+    runs, sections = _sections(corpus, found, asked, VIEWS)
     if name == "disagreements":
         rows = (each.cells() for each in _apart(runs, asked))
         return csv_files.answer(f"{corpus.slug}-disagreements", COLUMNS, rows)
@@ -145,7 +145,7 @@ def _one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:
 
 
 def _sections(
-    found: CorpusLabels, asked: Asked, views: Sequence[str]
+    corpus: Corpus, found: CorpusLabels, asked: Asked, views: Sequence[str]
 ) -> tuple[Combined, list[Section]]:
     """The runs with several people as one, and the figures of the views that are asked for."""
     people = [asked.pool] if asked.pool else people_of(found.runs)
@@ -153,11 +153,12 @@ def _sections(
     people = [name for name in people if name not in (asked.one, asked.other)]
     runs = combined(found.runs, people, asked.rule)
     sections = []
+    tasks = task_numbers(corpus) if {ONE, OTHER} & {*views} else {}
     if PAIR in views and asked.other:
         sections.append(pair_section(runs, asked.one, asked.other, seed=SEED, name=PAIR))
     for view, rater in ((ONE, asked.one), (OTHER, asked.other)):
         if view in views and rater:
-            sections.append(single_section(runs, rater, seed=SEED, name=view))
+            sections.append(single_section(runs, rater, seed=SEED, name=view, tasks=tasks))
     return runs, sections
 
 

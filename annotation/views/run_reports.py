@@ -45,7 +45,12 @@ def report(request: HttpRequest, study: Study) -> HttpResponse:
         "agreements": AGREEMENTS,
         "group": _shown(group, found.of(group)),
         "sections": study_sections(
-            found.of(group), found.agents, seed=study.seed, rule=rule, views=[view]
+            found.of(group),
+            found.agents,
+            seed=study.seed,
+            rule=rule,
+            views=[view],
+            tasks=found.tasks,
         ),
         "query": urlencode({"group": group, "rule": rule}),
     }
@@ -79,7 +84,9 @@ def table(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     if name == "rows":
         return _rows_file(study, found.rows)
     group = choice(request, "group", GROUPS) or "people"
-    sections = study_sections(found.of(group), found.agents, seed=study.seed, rule=rule)
+    sections = study_sections(
+        found.of(group), found.agents, seed=study.seed, rule=rule, tasks=found.tasks
+    )
     return figure_file(f"{study.slug}-{group}", sections, name)
 
 
