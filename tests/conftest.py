@@ -90,6 +90,28 @@ def english():
     translation.deactivate()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patient_flush():
+    """A request of a page that was just closed may still hold a row: the flush waits and tries
+    again, and fails when that does not help."""
+    from django.core.management import CommandError
+    from django.test import TransactionTestCase
+
+    flush = TransactionTestCase._fixture_teardown
+
+    def patient(self) -> None:
+        for pause in (0.1, 0.3, 1.0):
+            try:
+                return flush(self)
+            except CommandError:
+                time.sleep(pause)
+        return flush(self)
+
+    TransactionTestCase._fixture_teardown = patient
+    yield
+    TransactionTestCase._fixture_teardown = flush
+
+
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args):
     path = chromium.find()
