@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import InstructionConfirmation, PrefixJudgement, Skip
+from annotation.run_words import SKIP_WORDS
 
 
 class RatingForm(forms.Form):
@@ -73,6 +76,11 @@ class SkipForm(forms.Form):
         widget=forms.Textarea,
         error_messages={"max_length": _("Keep the note under 500 characters.")},
     )
+
+    def __init__(self, *args: Any, of_run: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        words = SKIP_WORDS if of_run else {}
+        self.fields["reason"].choices = [(n, words.get(n, said)) for n, said in Skip.Reason.choices]
 
 
 class ProblemForm(forms.Form):

@@ -49,6 +49,11 @@ COMPONENT_WORDS: Mapping[str, Any] = {
     OBSERVATION: gettext_lazy("Observation"),
     RESPONSE: gettext_lazy("Response"),
 }
+# Why a run is skipped, where the words for conversations would not do.
+SKIP_WORDS: Mapping[str, Any] = {
+    "cut_off": gettext_lazy("The run is cut off or broken"),
+    "known": gettext_lazy("I know this run from elsewhere"),
+}
 CAUSE_WORDS: Mapping[str, Any] = {
     ROOT: gettext_lazy("It begins here"),
     PROPAGATED: gettext_lazy("Comes from an earlier step"),

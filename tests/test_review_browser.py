@@ -123,9 +123,12 @@ def test_one_run_by_mouse_with_more_said_about_a_place(visitor, live_server, ite
     assert JudgeComparison.objects.get().agreement == "agree"
 
 
-def test_what_does_not_apply_is_not_asked(visitor, live_server, item):
+def test_a_mark_says_yes_and_what_does_not_apply_is_not_asked(
+    visitor, live_server, item
+):
     visitor.goto(url(live_server, item, "review"))
     visitor.locator('[name="places"][value="2.action"]').check()
+    expect(visitor.locator('[name="present"][value="yes"]')).to_be_checked()
     row = visitor.locator("[data-places] > li")
     row.locator("summary").click()
     expect(row.locator("[data-kinds]")).not_to_be_visible()
@@ -226,6 +229,7 @@ def test_what_was_left_on_this_device_comes_back_with_rows_and_all(visitor, live
     expect(other.locator('[data-places] > li input[type="number"]')).to_have_value("3")
     expect(other.locator('[data-is="saved"]')).to_be_visible()
     assert Draft.objects.get().values == {
+        "present": "yes",
         "types": ["referential"],
         "places": ["final"],
         "evidence-final": "3",
@@ -242,7 +246,7 @@ def test_a_number_that_is_not_asked_for_any_more_holds_nothing_up(visitor, live_
     expect(visitor.locator('[data-is="invalid"]')).to_be_visible()
     referential.uncheck()
     expect(visitor.locator('[data-is="saved"]')).to_be_visible()
-    assert Draft.objects.get().values == {"places": ["2.thought"]}
+    assert Draft.objects.get().values == {"present": "yes", "places": ["2.thought"]}
 
 
 def test_a_newer_draft_of_another_tab_can_be_taken_with_its_places(visitor, live_server, item):

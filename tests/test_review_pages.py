@@ -174,10 +174,13 @@ def test_a_run_can_be_skipped_and_reported(visitor, item):
     bad = visitor.post(at(item, "problem"), {"text": "It breaks off.", "step": "4"})
     assert bad.status_code == 400
     assert "There is no step 4 in this run." in bad.content.decode()
-    assert visitor.get(at(item, "skip")).status_code == 200
-    visitor.post(at(item, "skip"), {"reason": "other", "note": ""})
+    assert "a step that is cut off" in bad.content.decode()
+    asked = visitor.get(at(item, "skip")).content.decode()
+    assert "I know this run from elsewhere" in asked
+    assert "conversation" not in asked
+    visitor.post(at(item, "skip"), {"reason": "cut_off", "note": ""})
     page = visitor.get(at(item, "item")).content.decode()
-    assert "Skipped" in page
+    assert "The run is cut off or broken" in page
     assert "umpire" not in page
 
 

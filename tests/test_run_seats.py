@@ -60,7 +60,7 @@ def test_every_phase_speaks_of_runs_and_never_of_the_judge_by_name(visitor, seat
     assert "You read 6 records of how software agents worked" in html
     assert "conversation" not in html
     html = send(visitor, seat, "consent", agree="yes")
-    for text in ("what a language model said", "Procedural", "It fails, and makes nothing up"):
+    for text in ("what an automatic judge said", "Procedural", "It fails, and makes nothing up"):
         assert text in html
     assert "conversation" not in html
     html = send(visitor, seat, "instructions")

@@ -129,7 +129,7 @@ def skip(request: HttpRequest, assignment: Assignment) -> HttpResponse:
     step = judging.open_step(assignment)
     if not step:
         return _onwards(assignment)
-    form = SkipForm(request.POST or None)
+    form = SkipForm(request.POST or None, of_run=judging.is_run(assignment))
     if request.method == "POST" and form.is_valid():
         judging.record_skip(assignment, **form.cleaned_data)
         drafts.drop(assignment, step)

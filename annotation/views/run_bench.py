@@ -16,6 +16,7 @@ from annotation.run_words import (
     CAUSE_WORDS,
     COMPONENT_WORDS,
     FLAG_WORDS,
+    SKIP_WORDS,
     TYPE_HINTS,
     TYPE_WORDS,
     place_in_words,
@@ -65,6 +66,8 @@ def given(assignment: Assignment, said: judging.Answers) -> dict[str, Any]:
     """What a person answered to a run; the judge's answer only once they have compared."""
     run = assignment.item.trajectory
     found: dict[str, Any] = {"skip": said.skip}
+    if said.skip:
+        found["skip_words"] = SKIP_WORDS.get(said.skip.reason, said.skip.get_reason_display())
     marks: dict[str, Collection[str]] = {}
     if said.review:
         record = _record(said.review.labels)

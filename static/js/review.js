@@ -60,7 +60,14 @@
     number.disabled = evidence.hidden;
   }
 
+  // Whoever names a type or a place has said yes; a no that was chosen stays.
+  function sayYes() {
+    const answers = [...form.querySelectorAll("[name=present]")];
+    if (!answers.some((answer) => answer.checked)) answers[0].checked = true;
+  }
+
   form.addEventListener("change", ({ target }) => {
+    if (["types", "places"].includes(target.name) && target.checked) sayYes();
     if (target.name === "places") {
       const row = rowOf(target.value);
       if (target.checked && !row) add(target);
