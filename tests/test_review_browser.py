@@ -123,9 +123,7 @@ def test_one_run_by_mouse_with_more_said_about_a_place(visitor, live_server, ite
     assert JudgeComparison.objects.get().agreement == "agree"
 
 
-def test_a_mark_says_yes_and_what_does_not_apply_is_not_asked(
-    visitor, live_server, item
-):
+def test_a_mark_says_yes_and_what_does_not_apply_is_not_asked(visitor, live_server, item):
     visitor.goto(url(live_server, item, "review"))
     visitor.locator('[name="places"][value="2.action"]').check()
     expect(visitor.locator('[name="present"][value="yes"]')).to_be_checked()
