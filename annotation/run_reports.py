@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, QuerySet
 
 from annotation.judgement_rows import PEOPLE, SIMULATED
-from annotation.models import Assignment, Item, ProblemReport, Review, StepTime, Study
+from annotation.models import Assignment, Item, ProblemReport, StepTime, Study
 from annotation.review_rows import PARTS, ReviewRow
 from benchmark.label_records import PERSON, LabelRecord
 from benchmark.labelling import LabelledRun, labelled_runs, records_of
@@ -53,7 +53,7 @@ class CorpusLabels:
 
 
 def corpus_labels(corpus: Corpus, *, model: str = "", question: str = "") -> CorpusLabels:
-    """Runs with labels; seven queries. `model` and `question` keep the runs with exactly these.
+    """Runs with labels; six queries. `model` and `question` keep the runs with exactly these.
 
     Of people the first, blind answers to main items are kept: no practice, nothing that expired or
     was withdrawn, nothing that was opened again.
@@ -63,31 +63,11 @@ def corpus_labels(corpus: Corpus, *, model: str = "", question: str = "") -> Cor
         runs = runs.filter(model=model)
     if question:
         runs = runs.filter(question=question)
-    out = _left_out(runs)
     unread = JudgeAnswer.objects.filter(
         trajectory__in=runs.values("pk"), status=JudgeAnswer.Status.REJECTED
     )
     counted = unread.order_by().values_list("rater__name").annotate(n=Count("pk"))
-    return CorpusLabels([_without(run, out) for run in labelled_runs(runs)], dict(counted))
-
-
-def _left_out(runs: QuerySet[Trajectory]) -> set[tuple[int, str]]:
-    """(run, rater) of answers that are no blind first answers to main items."""
-    practice = ~Q(assignment__item__kind=Item.Kind.MAIN)
-    again = Q(assignment__post_reveal=True)
-    left = ~Q(assignment__ended="")
-    rows = Review.objects.filter(
-        practice | again | left, labels__trajectory__in=runs.order_by().values("pk")
-    )
-    return set(rows.values_list("labels__trajectory_id", "labels__rater__name"))
-
-
-def _without(run: LabelledRun, out: set[tuple[int, str]]) -> LabelledRun:
-    kept = {name: label for name, label in run.labels.items() if (run.pk, name) not in out}
-    if len(kept) == len(run.labels):
-        return run
-    fields = {name: getattr(run, name) for name in LabelledRun.__dataclass_fields__}
-    return LabelledRun(**fields | {"labels": kept})
+    return CorpusLabels(labelled_runs(runs), dict(counted))
 
 
 def filters_of(corpus: Corpus) -> dict[str, list[str]]:

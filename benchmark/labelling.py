@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from benchmark.label_records import (
     FLAGS,
@@ -33,6 +33,10 @@ from benchmark.records import BadRecord
 from benchmark.storing import insert
 
 NEW, UNCHANGED = "new", "unchanged"
+# A label that a person gave on an item counts as the item does: not once it has been left before
+# its end, when somebody else may have it, nor opened again or practice. Others always count.
+_ITEM = {"ended": "", "post_reveal": False, "item__kind": "main"}
+_KEPT = Q(review=None) | Q(**{f"review__assignment__{name}": v for name, v in _ITEM.items()})
 AT_ONCE = 500
 
 
@@ -159,13 +163,20 @@ def records_of(rows: Iterable[LabelSet] | QuerySet[LabelSet]) -> dict[int, Label
     }
 
 
+def counted_labels(trajectories: QuerySet[Trajectory]) -> QuerySet[LabelSet]:
+    """Labels of the runs that statistics, detectors and signals count: the blind first trials of
+    raters who are not simulated, without what was left, withdrawn, opened again or practice."""
+    blind = {"post_reveal": False, "trial": 1, "rater__simulated": False}
+    within = trajectories.order_by().values("pk")
+    return LabelSet.objects.filter(_KEPT, trajectory__in=within, **blind)
+
+
 def labelled_runs(
     trajectories: QuerySet[Trajectory], raters: Sequence[str] = ()
 ) -> list[LabelledRun]:
-    """Runs with their blind first-trial labels, in the order of the keys; four queries.
+    """Runs with the labels that count (`counted_labels`), in the order of the keys; four queries.
 
-    `raters` restricts the labels to these names; simulated raters are left out. Runs without a
-    label are kept.
+    `raters` restricts the labels to these names. Runs without a label are kept.
     """
     runs = trajectories.order_by("pk").select_related("corpus")
     fields = ("pk", "external_id", "corpus__slug", "model", "question", "n_steps")
@@ -176,7 +187,7 @@ def labelled_runs(
     steps = TrajectoryStep.objects.filter(**within).order_by("trajectory_id", "position")
     for pk, agent in steps.values_list("trajectory_id", "agent"):
         agents[pk].append(agent)
-    sets = LabelSet.objects.filter(post_reveal=False, trial=1, rater__simulated=False, **within)
+    sets = counted_labels(trajectories)
     if raters:
         sets = sets.filter(rater__name__in=raters)
     held = list(sets)

@@ -17,8 +17,8 @@ from benchmark.label_records import (
     LabelRecord,
     PlaceRecord,
 )
-from benchmark.labelling import LabelledRun, labelled_runs
-from benchmark.models import Corpus, LabelSet, Trajectory, TrajectorySignal, TrajectoryStep
+from benchmark.labelling import LabelledRun, counted_labels, labelled_runs
+from benchmark.models import Corpus, Trajectory, TrajectorySignal, TrajectoryStep
 from scoring.corpora import Scope
 from scoring.question_folds import question_groups
 from scoring.trajectory_features import SeenRun, SeenStep, joined
@@ -36,9 +36,7 @@ def truths(corpora: Sequence[Corpus]) -> list[tuple[str, int]]:
 
     The majority of people is first, where two of them have labels; then who has most labels.
     """
-    sets = LabelSet.objects.filter(
-        trajectory__corpus__in=corpora, post_reveal=False, trial=1, rater__simulated=False
-    )
+    sets = counted_labels(runs_of(corpora))
     by_rater = sets.order_by().values_list("rater__name", "rater__kind").annotate(n=Count("pk"))
     rows = list(by_rater)
     counts = {name: n for name, _, n in rows}

@@ -213,7 +213,7 @@ def test_names_of_runs_raters_and_models_are_shown_and_never_run(visitor, runs):
 def test_the_queries_of_a_page_do_not_grow_with_its_labels(
     visitor, runs, django_assert_max_num_queries, django_assert_num_queries
 ):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         corpus_labels(runs)
     with django_assert_max_num_queries(PAGE_QUERIES):
         visitor.get(labels(runs))
@@ -224,7 +224,7 @@ def test_the_queries_of_a_page_do_not_grow_with_its_labels(
             for n in "abc"
         ]
     )
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         corpus_labels(runs)
 
 

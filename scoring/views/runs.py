@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from benchmark.label_records import PERSON
-from benchmark.models import LabelSet
+from benchmark.labelling import counted_labels
+from benchmark.models import Trajectory
 from benchmark.views.paging import Page, number
 from scoring import runs as running
 from scoring import tasks
@@ -145,12 +146,11 @@ def suspicions_page(request: HttpRequest, run: Run) -> Page:
 def labels_by(run: Run, keys: list[int]) -> dict[int, bool]:
     """Whether the rater of the truth sees a hallucination in each run; people by majority."""
     named = run.parameters["truth"]
-    sets = LabelSet.objects.filter(trajectory__in=keys, post_reveal=False, trial=1)
+    sets = counted_labels(Trajectory.objects.filter(pk__in=keys)).order_by()
     people = named == PEOPLE
     sets = sets.filter(**({"rater__kind": PERSON} if people else {"rater__name": named}))
     said: dict[int, list[bool]] = {}
-    real = sets.filter(rater__simulated=False)
-    for pk, present in real.values_list("trajectory_id", "present"):
+    for pk, present in sets.values_list("trajectory_id", "present"):
         said.setdefault(pk, []).append(present)
     halves = {pk: 2 * sum(each) - len(each) for pk, each in said.items()}
     return {pk: balance > 0 for pk, balance in halves.items() if balance}
