@@ -56,7 +56,7 @@ def models_figure(pairs: LabelPairs) -> Figure:
 
 def pools_figure(pairs: LabelPairs, pools: Mapping[int, str]) -> Figure:
     """Agreement on whether there is a hallucination, per pool; runs of no pool are counted."""
-    title = f"Per pool: {pairs.other.rater} against {pairs.one.rater}"
+    title = f"Per reviewer or pool: {pairs.other.rater} against {pairs.one.rater}"
     rows = group_rows(pairs, [pools.get(run.pk, "") for run in pairs.runs])
     n = sum(run.pk in pools for run in pairs.runs)
     note = left_out(len(pairs) - n, len(pairs), "which belong to no pool")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from annotation.agreement import krippendorff_alpha, ratings_of, wilson
-from annotation.models import SliderRating
+from annotation.models import Review, SliderRating
 from annotation.rehearsal import simulate_study
+from benchmark.label_records import PERSON, REVIEW, LabelRecord
+from benchmark.labelling import store_label
+from tests.run_rows import make_run_study
 from tests.studies import make_study
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +73,45 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(simulated):
         call_command("agreement", "summer")
     with pytest.raises(CommandError, match="--resamples is 0; 1 to 100,000 are allowed"):
         call_command("agreement", "winter", "--resamples", "0")
+
+
+@pytest.fixture
+def reviewed():
+    """Two people review three runs: both say yes, both no, and they differ on the third."""
+    study = make_run_study("runs", n_items=3, n_seats=2)
+    for seat, says in zip(study.seats.order_by("number"), ((1, 0, 1), (1, 0, 0)), strict=True):
+        for assignment, present in zip(seat.assignments.order_by("rank"), says, strict=True):
+            label = LabelRecord(seat.pseudonym, bool(present), kind=PERSON, stage=REVIEW)
+            held = store_label(assignment.item.trajectory, label)
+            Review.objects.create(assignment=assignment, labels=held)
+    return study
+
+
+def test_a_study_of_runs_has_the_figures_of_its_report(reviewed, capsys, client, researcher):
+    out = ran(capsys, "runs")
+    assert out.startswith("runs, people: 6 blind reviews\n")
+    assert "hallucination: Runs 3, Agreement of pairs 66.7 % [" in out
+    found = json.loads(ran(capsys, "runs", "--json"))["figures"]
+    client.force_login(researcher)
+    for name in ("people-raters", "judge-agreement", "judge-table"):
+        address = reverse("annotation:report-table", args=["runs", name])
+        file = client.get(address).content.decode()
+        rows = list(csv.DictReader(io.StringIO(file)))
+        told = [
+            {key: "" if value is None else str(value) for key, value in row.items()}
+            for row in found[name]["rows"]
+        ]
+        assert told == rows and rows, name
+
+
+def test_a_study_of_runs_nobody_reviewed_says_so_for_each_figure(reviewed, capsys):
+    out = ran(capsys, "runs", "--simulated")
+    assert out.startswith("runs, simulated: 0 blind reviews\n") and "nothing to show" in out
+
+
+def test_draws_are_not_chosen_for_a_study_of_runs(reviewed):
+    with pytest.raises(CommandError, match="--resamples does not change them"):
+        call_command("agreement", "runs", "--resamples", "50")
 
 
 def test_reading_a_study_takes_three_queries_and_one_for_the_study(
