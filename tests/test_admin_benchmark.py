@@ -5,10 +5,28 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from benchmark.models import Corpus, Dialogue, Fork, Release, Trajectory, Workflow
+from benchmark.judge_prompts import shipped
+from benchmark.judge_raters import stored_prompt
+from benchmark.label_records import SignalRecord
+from benchmark.labelling import store_signals
+from benchmark.models import (
+    Corpus,
+    Dialogue,
+    Fork,
+    JudgeAnswer,
+    JudgePrompt,
+    LabelSet,
+    Rater,
+    Release,
+    Trajectory,
+    TrajectorySignal,
+    Workflow,
+)
+from tests.run_rows import judge_run
 from tests.small import make_trajectory
 
-MODELS = {Corpus, Workflow, Dialogue, Fork, Trajectory, Release}
+OF_RUNS = {Trajectory, TrajectorySignal, JudgePrompt, Rater, LabelSet, JudgeAnswer}
+MODELS = {Corpus, Workflow, Dialogue, Fork, Release} | OF_RUNS
 
 
 @pytest.fixture
@@ -19,7 +37,10 @@ def admin(client, django_user_model, db):
 
 @pytest.fixture
 def rows(corpus, forked):
-    make_trajectory(corpus)
+    run = make_trajectory(corpus)
+    judge_run(run)
+    store_signals([(run.pk, SignalRecord("task_completion", True, "checks"))])
+    stored_prompt(shipped()["whole-run", 1])
     Release.objects.create(corpus=corpus, version="1.0", digest="x", manifest={})
     return {model: model.objects.first() for model in MODELS}
 
@@ -53,3 +74,15 @@ def test_a_corpus_can_be_given_a_title_and_a_licence(admin, rows):
     corpus.refresh_from_db()
     assert (corpus.title, corpus.licence) == ("Tables", "CC-BY-4.0")
     assert corpus.slug != "other"
+
+
+@pytest.mark.parametrize("model", sorted(OF_RUNS, key=lambda m: m.__name__))
+def test_what_is_said_of_a_run_is_not_edited_by_hand(admin, rows, model):
+    row = rows[model]
+    before = model.objects.values().get(pk=row.pk)
+    url = reverse(f"admin:benchmark_{model._meta.model_name}_change", args=[row.pk])
+    assert (
+        admin.post(url, {"name": "other", "present": "", "value": "", "raw": "x"}).status_code
+        == 403
+    )
+    assert model.objects.values().get(pk=row.pk) == before

@@ -9,7 +9,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.enrolment import assign_seat
+from benchmark.run_filters import FILTERS
 from scoring.models import Run
+from tests.run_rows import judge_run, make_run, make_run_study
 from tests.small import make_trajectory
 from tests.studies import make_study
 
@@ -20,7 +22,27 @@ PARAMETERS = {
     "/corpora/{slug}/dialogues/": (
         "workflow", "known", "type", "k", "split", "q", "after", "before",
     ),
-    "/corpora/{slug}/trajectories/": ("after", "before"),
+    "/corpora/{slug}/trajectories/": (*FILTERS, "after", "before"),
+    "/corpora/{slug}/labels/": ("one", "other", "rule", "pool", "model", "question", "view"),
+    "/corpora/{slug}/labels/one-rates.csv": ("one", "other", "rule", "model"),
+    "/corpora/{slug}/signals/": ("rater", "source", "rule", "format", "of"),
+    "/corpora/{slug}/rules/": ("rater", "source", "order", "over", "format", "of"),
+    "/corpora/{slug}/detectors/": ("truth", "format", "of"),
+    "/corpora/{slug}/prompt-variants/": ("set", "figure", "format"),
+    "/trajectories/{run_of_agents}/": (*FILTERS, "step"),
+    "/trajectories/{run_of_agents}/steps/1/": ("part",),
+    "/judges/": ("after",),
+    "/judges/{judge}/": (
+        "status", "says", "type", "corpus", "reason", "q", "after", "before",
+    ),
+    "/judge-answers/{answer}/": ("format",),
+    "/prompts/": ("name",),
+    "/prompts/whole-run/2/": ("against",),
+    "/studies/{reviewed}/report/": ("rule", "view", "group"),
+    "/studies/{reviewed}/report/rows/": (
+        "group", "person", "agreement", "present", "changed", "item", "rows", "format", "after",
+    ),
+    "/studies/{reviewed}/report/people-raters.csv": ("rule", "group"),
     "/dialogues/{dialogue}/": ("turn", "run"),
     "/runs/": ("before",),
     "/runs/new/comparison/": ("corpus", "task", "reference"),
@@ -31,7 +53,7 @@ PARAMETERS = {
         "corpus", "workflow", "external_id", "conformant", "split", "type", "k", "cursor",
     ),
     "/api/forks/": ("corpus", "source", "type", "k", "cursor"),
-    "/api/trajectories/": ("corpus", "cursor"),
+    "/api/trajectories/": ("corpus", *FILTERS, "cursor"),
     "/api/runs/": ("corpus", "kind", "state", "cursor"),
     "/api/runs/{run}/scores/": ("cursor", "page_size"),
     "/api/runs/{run}/sets/": ("cursor",),
@@ -40,10 +62,14 @@ PARAMETERS = {
     "/accounts/login/": ("next",),
     "/admin/login/": ("next",),
 }  # fmt: skip
-KEYED = ("/dialogues/{}/", "/trajectories/{}/", "/runs/{}/", "/api/dialogues/{}/",
+KEYED = ("/dialogues/{}/", "/trajectories/{}/", "/trajectories/{}/steps/1/", "/judges/{}/",
+         "/judge-answers/{}/", "/prompts/whole-run/{}/", "/runs/{}/", "/api/dialogues/{}/",
          "/api/forks/{}/", "/api/workflows/{}/", "/api/trajectories/{}/", "/api/runs/{}/",
          "/api/runs/{}/scores/")  # fmt: skip
-NAMED = ("/corpora/{}/", "/corpora/{}/dialogues/", "/corpora/small/workflows/{}/",
+NAMED = ("/corpora/{}/", "/corpora/{}/dialogues/", "/corpora/{}/trajectories/",
+         "/corpora/{}/labels/", "/corpora/small/labels/{}.csv", "/corpora/{}/signals/",
+         "/corpora/{}/rules/", "/corpora/{}/detectors/", "/corpora/{}/prompt-variants/",
+         "/prompts/{}/1/", "/studies/reviewed/report/{}.csv", "/corpora/small/workflows/{}/",
          "/corpora/{}/workflows/x/", "/studies/{}/report/", "/api/corpora/{}/", "/items/{}/",
          "/items/{}/rate/", "/static/{}", "/static/css/{}", "/admin/{}/", "/{}",
          "/join/{}/", "/join/prolific/{}/", "/join/welcome/{}/", "/withdrawn/{}/",
@@ -56,9 +82,18 @@ REFUSED = {301, 302, 400, 403, 404, 405, 413, 415, 429}
 def places(db) -> dict[str, object]:
     study = make_study()
     corpus = study.corpora.order_by("slug").first()
-    make_trajectory(corpus)
+    agents = make_trajectory(corpus)
+    answer = judge_run(make_run(corpus))
     run = Run.objects.create(kind="task2", corpus=corpus, parameters={}, digest="a" * 64)
-    return {"slug": corpus.slug, "dialogue": corpus.dialogues.first().pk, "run": run.pk}
+    return {
+        "slug": corpus.slug,
+        "dialogue": corpus.dialogues.first().pk,
+        "run": run.pk,
+        "run_of_agents": agents.pk,
+        "judge": answer.rater_id,
+        "answer": answer.pk,
+        "reviewed": make_run_study("reviewed").slug,
+    }
 
 
 @pytest.fixture
@@ -173,6 +208,10 @@ def test_odd_requests_do_not_make_the_administration_fail(client, db, places):
         "annotation/study",
         "annotation/item",
         "benchmark/dialogue",
+        "benchmark/trajectory",
+        "benchmark/labelset",
+        "benchmark/judgeanswer",
+        "benchmark/rater",
         "scoring/run",
         "auth/user",
     )
