@@ -39,6 +39,11 @@ class Section:
         """The figures by their name in addresses."""
         return {f"{self.name}-{figure.name}": figure for figure in self.figures}
 
+    @property
+    def empty(self) -> list[Figure]:
+        """The figures without a row."""
+        return [figure for figure in self.figures if not figure.rows]
+
 
 def coverage_figure(runs: Sequence[Run], unread: Mapping[str, int]) -> Figure:
     """Who labelled how many of the runs, and how much they say."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models.functions import Length, Substr
 
-from benchmark.label_records import COMPONENTS, LabelRecord, PlaceRecord
+from benchmark.label_records import COMPONENTS, TYPES, LabelRecord, PlaceRecord
 from benchmark.labelling import records_of
 from benchmark.models import JudgeAnswer, LabelSet, Rater, Trajectory
 
@@ -24,6 +24,8 @@ EXCERPT = 6000
 OPEN_CHARACTERS, OPEN_LINES, LEAST_FOLD = 700, 10, 200
 RAW_EXCERPT = 2000
 COLOURS = 6
+# Marks of one kind at one place from which on they stand as one, to be opened.
+MANY_MARKS = 4
 CODE = {"action", "observation"}
 # Published first: it is what the others are held against.
 KIND_ORDER = {kind: at for at, kind in enumerate(("published", "person", "judge"))}
@@ -38,6 +40,38 @@ class Mark:
     kind: str
     place: PlaceRecord
     blind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MarkGroup:
+    """Marks of raters of one kind at one place."""
+
+    kind: str
+    marks: Sequence[Mark]
+
+    @property
+    def types(self) -> list[tuple[str, int]]:
+        """How many of them name which type; "" for none, last."""
+        counts = Counter(mark.place.type for mark in self.marks)
+        return [(name, counts[name]) for name in (*TYPES, "") if counts[name]]
+
+
+class PlaceMarks(tuple[Mark, ...]):
+    """Marks at one place; many of one kind are shown as one."""
+
+    @property
+    def single(self) -> list[Mark]:
+        many = self._many
+        return [mark for mark in self if mark.kind not in many]
+
+    @property
+    def groups(self) -> list[MarkGroup]:
+        return [MarkGroup(kind, [m for m in self if m.kind == kind]) for kind in self._many]
+
+    @property
+    def _many(self) -> list[str]:
+        counts = Counter(mark.kind for mark in self)
+        return [kind for kind in KIND_ORDER if counts[kind] >= MANY_MARKS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +233,7 @@ def steps_of(
                 row["agent"],
                 colours.get(row["agent"], (0, 0))[1],
                 list(_parts(row, marks, fold=excerpt is not None)),
-                marks.at.get((position, ""), ()),
+                PlaceMarks(marks.at.get((position, ""), ())),
                 marks.evidence.get(position, ()),
             )
         )
@@ -212,7 +246,7 @@ def _parts(row: Mapping[str, Any], marks: Marks, *, fold: bool) -> Iterator[Part
         text, length = row[f"{name}_head"] or "", row[f"{name}_length"] or 0
         said = marks.at.get((row["position"], name), ())
         if text.strip() or length > len(text) or said:
-            yield part_of(name, text, length, said, fold=fold)
+            yield part_of(name, text, length, PlaceMarks(said), fold=fold)
 
 
 def part_of(

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation import enrolment, study_counts
 from annotation.models import Study
 from benchmark.models import Corpus
-from benchmark.views.counting import with_counts
+from benchmark.views.counting import labelled_counts, with_counts
 from dialfork_site.roles import annotator_may_see, is_researcher
 from scoring import encoders
 from scoring.models import Run
@@ -41,8 +41,11 @@ def home(request: HttpRequest) -> HttpResponse:
 def researcher_overview() -> dict[str, Any]:
     studies = list(Study.objects.order_by("-pk")[:LATEST])
     counts = study_counts.by_study(studies)
+    corpora = list(with_counts(Corpus.objects.all())[:LATEST])
+    labelled = labelled_counts(corpus.pk for corpus in corpora if corpus.n_trajectories)
     return {
-        "corpora": with_counts(Corpus.objects.all())[:LATEST],
+        "corpora": corpora,
+        "agent_runs": [(c, labelled.get(c.pk, 0)) for c in corpora if c.n_trajectories],
         "encoder_note": encoders.fallback_note(settings.ENCODER),
         "n_corpora": Corpus.objects.count(),
         "runs": with_progress(Run.objects.select_related("corpus")).order_by("-pk")[:LATEST],

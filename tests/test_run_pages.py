@@ -12,7 +12,7 @@ from benchmark.label_records import LabelRecord, PlaceRecord, SignalRecord
 from benchmark.labelling import store_label, store_signals
 from benchmark.models import Corpus, JudgeAnswer, Trajectory, TrajectoryStep
 from benchmark.run_filters import forms_of
-from benchmark.run_pages import EXCERPT, agents_of, folded
+from benchmark.run_pages import EXCERPT, MANY_MARKS, agents_of, folded
 from tests.run_rows import make_run
 
 HOSTILE = "<script>alert(1)</script>\u202egnp\u200b&amp;<b>bold</b>"
@@ -248,6 +248,54 @@ def test_a_run_costs_the_same_with_many_raters_and_steps(reader, runs):
         label = LabelRecord(f"judge-{number}", True, ("logical",), (), places, kind="judge")
         store_label(runs[0], label)
     assert cost(reader, runs[0].get_absolute_url()) == few <= 14
+
+
+def test_a_run_leads_to_its_neighbours_in_the_list_it_was_opened_from(reader, runs):
+    one, two, three = runs
+    page = reader.get(two.get_absolute_url())
+    assert (page.context["previous"], page.context["next"]) == (one, three)
+    listed = text(reader, "/corpora/plant/trajectories/", model="ash")
+    assert f'href="{one.get_absolute_url()}?model=ash"' in listed
+    here = text(reader, one.get_absolute_url(), model="ash")
+    other = next(run for run in (two, three) if run.model == "ash")
+    assert f'rel="next" data-hotkey="n" href="{other.get_absolute_url()}?model=ash"' in here
+    assert 'href="/corpora/plant/trajectories/?model=ash"' in here and 'rel="prev"' not in here
+    assert reader.get(one.get_absolute_url(), {"model": "oak"}).status_code == 400
+
+
+def test_many_marks_of_one_kind_at_one_place_stand_as_one(reader, runs):
+    for number in range(MANY_MARKS):
+        type_ = "logical" if number else ""
+        places = (PlaceRecord(1, "thought", type_),)
+        said = LabelRecord(f"judge-{number}", True, ("logical",), (), places, kind="judge")
+        store_label(runs[0], said)
+    first, *_ = reader.get(runs[0].get_absolute_url()).context["steps"]
+    marks = first.parts[0].marks
+    assert [mark.rater for mark in marks.single] == ["paper"]
+    (group,) = marks.groups
+    assert group.kind == "judge" and len(group.marks) == MANY_MARKS
+    assert group.types == [("logical", MANY_MARKS - 1), ("", 1)]
+    page = text(reader, runs[0].get_absolute_url())
+    assert f"{MANY_MARKS} judges: logical {MANY_MARKS - 1}, no type said 1" in page
+
+
+def test_rare_filters_are_folded_until_one_is_set(reader, runs):
+    fold = '<details class="more-filters">'
+    assert fold in text(reader, "/corpora/plant/trajectories/", model="ash")
+    page = text(reader, "/corpora/plant/trajectories/", rater="paper")
+    assert fold not in page and '<details class="more-filters" open>' in page
+
+
+def test_the_pages_about_runs_are_reached_from_their_corpus_and_from_home(reader, runs):
+    page = text(reader, "/corpora/plant/")
+    for name in ("trajectories", "labels", "signals", "rules", "detectors", "prompt-variants"):
+        assert f'href="/corpora/plant/{name}/"' in page
+    assert 'href="/judges/"' in page and 'href="/prompts/"' in page
+    home = reader.get("/")
+    assert [(corpus.slug, n) for corpus, n in home.context["agent_runs"]] == [("plant", 2)]
+    assert 'href="/corpora/plant/labels/"' in home.content.decode()
+    Trajectory.objects.all().delete()
+    assert "Agent runs</h2>" not in text(reader, "/")
 
 
 def test_the_page_of_a_corpus_counts_its_runs_by_model_and_rater(reader, runs):

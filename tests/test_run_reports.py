@@ -409,7 +409,7 @@ def test_rows_can_be_filtered_and_saved(visitor, study):
 def test_a_study_nobody_has_answered_has_a_report_too(visitor, db):
     study = make_run_study("fresh")
     html = visitor.get(page(study)).content.decode()
-    assert "No review yet" in html and "nobody has compared an answer" in html
+    assert "No review yet" in html and "Nobody has compared an answer" in html
     assert visitor.get(page(study, rule="most")).status_code == 400
     address = reverse("annotation:report-table", args=[study.slug, "nothing"])
     assert visitor.get(address).status_code == 404

@@ -73,6 +73,7 @@ def labels(request: HttpRequest, slug: str) -> HttpResponse:
         "people": people_of(found.runs),
         "rules": [(name, RULE_WORDS[name]) for name in RULES],
         "models": choices["model"],
+        "questions": choices["question"],
         "n": len(found.runs),
         "coverage": coverage_figure(found.runs, found.unread),
         "sections": sections,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from benchmark.models import Corpus, Dialogue, Fork, Trajectory, Workflow
+from benchmark.models import Corpus, Dialogue, Fork, LabelSet, Trajectory, Workflow
 
 
 def count_of(rows: QuerySet[Any], group: str) -> Coalesce:
@@ -26,3 +27,10 @@ def with_counts(corpora: QuerySet[Corpus]) -> QuerySet[Corpus]:
         n_forks=count_of(Fork.objects.all(), "dialogue__corpus"),
         n_trajectories=count_of(Trajectory.objects.all(), "corpus"),
     )
+
+
+def labelled_counts(corpora: Iterable[int]) -> dict[int, int]:
+    """How many agent runs of each corpus, by its key, have a label; one statement."""
+    sets = LabelSet.objects.filter(trajectory__corpus__in=list(corpora)).order_by()
+    counted = sets.values_list("trajectory__corpus").annotate(n=Count("trajectory", distinct=True))
+    return dict(counted)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.db.models import Count, Q
@@ -24,6 +25,8 @@ from benchmark.views.paging import choice, keyset
 NAMED_AT_MOST = 12
 # A list to choose from that is longer becomes a field to type in, with suggestions.
 LONGEST_LIST = 60
+# Filters that stand in a fold, which is open where one of them is set.
+MORE_FILTERS = ("agent", "rater", "says", "type", "component", "signal", "warning")
 
 
 @dataclass(slots=True)
@@ -57,6 +60,8 @@ def trajectories(request: HttpRequest, slug: str) -> HttpResponse:
             "n": rows.count(),
             "shown": shown,
             "narrowed": any(shown.values()),
+            "kept": urlencode({name: value for name, value in shown.items() if value}),
+            "more": [name for name in MORE_FILTERS if shown[name]],
             "choices": choices,
             "types": TYPES,
             "components": COMPONENTS,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -9,8 +12,10 @@ from django.views.decorators.http import require_safe
 
 from benchmark.label_records import COMPONENTS
 from benchmark.models import Trajectory
+from benchmark.run_filters import FILTERS, choices_of, narrow_runs
 from benchmark.run_pages import (
     WINDOW,
+    PlaceMarks,
     agents_of,
     columns_of,
     marks_of,
@@ -20,6 +25,7 @@ from benchmark.run_pages import (
     steps_of,
 )
 from benchmark.views.paging import choice, number
+from benchmark.views.run_lists import read_filters
 
 
 @require_safe
@@ -45,7 +51,7 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
             "columns": columns,
             "raw": any(column.answer for column in columns),
             "named": marks.positions,
-            "final": marks.final,
+            "final": PlaceMarks(marks.final),
             "texts": {name: part_of(name, text, len(text)) for name, text in texts if text},
             "task": part_of("task", found.task, len(found.task)) if found.task else None,
             "sources": sources,
@@ -55,8 +61,27 @@ def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
             "earlier": first - WINDOW if first > 1 else None,
             "later": first + WINDOW if first + WINDOW <= found.n_steps else None,
             "at": number(request, "step"),
+            **neighbours(request, found),
         },
     )
+
+
+def neighbours(request: HttpRequest, run: Trajectory) -> dict[str, Any]:
+    """The runs before and after this one in its corpus, and `kept`, the filters of the list.
+
+    With filters in the query string they are the neighbours in that list: eight statements, two
+    without.
+    """
+    rows, kept = run.corpus.trajectories.order_by(), {}
+    if any(request.GET.get(name) for name in FILTERS):
+        shown = read_filters(request, choices_of(run.corpus))
+        kept = {name: value for name, value in shown.items() if value}
+        rows = narrow_runs(rows, shown)
+    return {
+        "previous": rows.only("pk").filter(pk__lt=run.pk).order_by("-pk").first(),
+        "next": rows.only("pk").filter(pk__gt=run.pk).order_by("pk").first(),
+        "kept": f"?{urlencode(kept)}" if kept else "",
+    }
 
 
 @require_safe

@@ -36,7 +36,8 @@ def signals(request: HttpRequest, slug: str) -> HttpResponse:
     drawn = figures(held.table(), held.rater) if held.names and held.rater else []
     alarms, problem = _watched(text, held)
     if alarms:
-        drawn.append(run_monitor.figure(signal_rules.parse(text), alarms, held.rater or "anybody"))
+        rule = signal_rules.parse(text)
+        drawn.insert(0, run_monitor.figure(rule, alarms, held.rater or "anybody"))
     if csv_files.wanted(request):
         return _file(request, corpus, drawn)
     yes = [alarm for alarm in alarms if alarm.value]

@@ -82,3 +82,18 @@ const boxes = [...document.querySelectorAll("[data-figure]")];
 boxes.forEach(draw);
 document.addEventListener("themechange", () => boxes.forEach(draw));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => boxes.forEach(draw));
+
+// Cards of figures close up below each other: each takes as many rows of one pixel as it is high.
+// Without this file, or on paper, a card leaves blank what its neighbour is higher.
+function pack(card) {
+  const below = parseFloat(getComputedStyle(card).marginBottom);
+  card.style.gridRowEnd = `span ${Math.ceil(card.getBoundingClientRect().height + below)}`;
+}
+const packed = new ResizeObserver((changes) => changes.forEach(({ target }) => pack(target)));
+for (const grid of document.querySelectorAll(".grid.figures")) {
+  grid.classList.add("packed");
+  for (const card of grid.children) {
+    pack(card);
+    packed.observe(card);
+  }
+}

@@ -85,9 +85,14 @@
     else if (event.key === "[") named(-1);
   });
 
-  // A link to a step puts the keys there too.
+  // On a phone the table of labels would stand a screen high before the first step.
+  const labels = document.querySelector("[data-labels]");
+  if (labels && matchMedia("(max-width: 44rem)").matches) labels.open = false;
+
+  // A link to a step puts the keys there too; one to a label opens what it is folded in.
   const focusHash = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (target && labels?.contains(target)) labels.open = true;
     if (target && target.tabIndex === -1) target.focus({ preventScroll: true });
   };
   addEventListener("hashchange", focusHash);
