@@ -15,6 +15,7 @@ from annotation.run_design import RunCandidate, RunPlan, draw_runs
 from annotation.run_shapes import RunShape
 from annotation.study_drawing import BATCH, store_seats
 from annotation.study_shapes import MOST_SEATS
+from annotation.titles import named_in
 from benchmark.models import Corpus, JudgeAnswer, LabelSet, Rater, Trajectory
 
 FIRST_TRIAL = 1
@@ -51,12 +52,13 @@ def answers_of(judge: Rater, runs: QuerySet[Trajectory]) -> QuerySet[JudgeAnswer
 def fill(study: Study, corpora: Sequence[Corpus], shape: RunShape) -> None:
     """Draw items and seats of `study`, which has none, and store the design; in a transaction.
 
-    Raises EnrolmentRefused where a number is out of range, there is no run to judge, or the judge
-    of the study has answered none of them.
+    Raises EnrolmentRefused where a number is out of range, there is no run to judge, the title or
+    the slug names a model of the runs, or the judge of the study has answered none of them.
     """
     if problem := shape.problem():
         raise EnrolmentRefused(problem)
     pool = _pool(corpora, shape)
+    _require_neutral(study, pool)
     n_seats = shape.seats_for(len(pool.candidates))
     if n_seats > MOST_SEATS:
         raise EnrolmentRefused(
@@ -108,6 +110,16 @@ def _pool(corpora: Sequence[Corpus], shape: RunShape) -> RunPool:
         chosen = " of these models and questions" if shape.models or shape.questions else ""
         raise EnrolmentRefused(f"There are no agent runs{chosen} to judge in {names}.")
     return RunPool(candidates, keys)
+
+
+def _require_neutral(study: Study, pool: RunPool) -> None:
+    models = sorted({candidate.model for candidate in pool.candidates})
+    for name, text in (("title", study.title), ("slug", study.slug)):
+        if told := named_in(text, models):
+            raise EnrolmentRefused(
+                f"The {name} is shown to annotators and names the model {told!r}, whose runs they "
+                "are to judge without knowing it. Choose a neutral one."
+            )
 
 
 def _draw(pool: RunPool, shape: RunShape, n_seats: int, seed: int) -> RunPlan:

@@ -12,7 +12,7 @@ from annotation.phases import AFTER, BEFORE
 from annotation.refusals import EnrolmentRefused
 from annotation.run_shapes import RunShape
 from annotation.study_shapes import Shape
-from annotation.titles import revealing_word
+from annotation.titles import named_in, revealing_word
 from benchmark.models import Rater
 
 PHASES = (*BEFORE, *AFTER)
@@ -63,19 +63,11 @@ def _check_runs(study: Study) -> None:
             f"“{study.judge.get_kind_display().lower()}”."
         )
     for name, text in (("title", study.title), ("slug", study.slug)):
-        if study.judge is not None and (told := _told_of(study.judge, text)):
+        if study.judge and (told := named_in(text, (study.judge.name, study.judge.model))):
             raise EnrolmentRefused(
                 f"The {name} is shown to annotators and names the judge, {told!r}, whom they are "
                 "not to know before their own answer. Choose a neutral one."
             )
-
-
-def _told_of(judge: Rater, text: str) -> str:
-    """The name or the model of `judge` where `text` holds it as a word, "" otherwise."""
-    for name in filter(None, (judge.name, judge.model)):
-        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
-            return name
-    return ""
 
 
 def _check_codes(codes: Mapping[str, str]) -> None:

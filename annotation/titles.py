@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from benchmark.corruption import FRAME
 
@@ -23,6 +24,18 @@ def revealing_word(title: str) -> str | None:
     """The first word of `title` that speaks of conditions, or None."""
     found = _TELLING.search(title)
     return found.group(0) if found else None
+
+
+def named_in(text: str, names: Iterable[str]) -> str:
+    """The first of `names` that `text` holds as a word of its own, whatever the case; "" for none.
+
+    >>> named_in("Spring round of Nine-2", ["nine", "nine-2"]), named_in("Project", ["pro"])
+    ('nine', '')
+    """
+    for name in filter(None, names):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            return name
+    return ""
 
 
 def behaviour_of(instruction: str) -> str:

@@ -134,6 +134,8 @@ def test_runs_of_several_corpora_are_judged_together():
         ({"title": "Foil round"}, "tells them about the design"),
         ({"slug": "fork-round"}, "tells them about the design"),
         ({"title": "What Judge-A says"}, "title is shown to annotators and names the judge"),
+        ({"title": "M1 and others"}, "names the model 'm1'"),
+        ({"slug": "runs-of-m2"}, "slug is shown to annotators and names the model 'm2'"),
         ({"slug": "large-1-round"}, "slug is shown to annotators and names the judge, 'large-1'"),
         ({"n_seats": 0, "runs_per_seat": 1, "per_item": 2, "n_simulated": 30}, "Of 24 seats 30"),
     ],
