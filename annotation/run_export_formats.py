@@ -2,7 +2,7 @@
 
 A row is one assignment: a run for a seat. Lists stay lists in JSON and Parquet; in the CSV they are
 words with "; " between them, and a place is "step.component", "final" for the final response, with
-":type" where the place shows one type only.
+":type" where the place shows one type only, then " cause=root" and " evidence=3" where said.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ SCHEMA = pa.schema([*IDENTITY, *ANSWERS])
 
 LONG = [
     *(name for name, _ in IDENTITY),
-    *("question", "answer", "answer_state", "answered_at", "wall_seconds", "active_seconds"),
+    *("asked", "answer", "answer_state", "answered_at", "wall_seconds", "active_seconds"),
     *("skip_reason", "skip_note"),
 ]
-# Question -> the step it is asked in and the time it was answered at.
+# What is asked -> the step it is asked in and the time it was answered at.
 QUESTIONS = {
     "present": ("review", "reviewed_at"),
     "types": ("review", "reviewed_at"),
@@ -108,6 +108,7 @@ QUESTIONS = {
     "rationale": ("review", "reviewed_at"),
     "agreement": ("compare", "compared_at"),
     "differs_on": ("compare", "compared_at"),
+    "note": ("compare", "compared_at"),
     "changed": ("compare", "compared_at"),
     "revised_present": ("revise", "revised_at"),
     "revised_types": ("revise", "revised_at"),
@@ -115,7 +116,7 @@ QUESTIONS = {
     "revised_places": ("revise", "revised_at"),
     "revised_rationale": ("revise", "revised_at"),
 }
-OF_A_FAULT = ("types", "flags", "places")
+OF_A_FAULT = ("types", "places")
 
 
 def label_columns(label: LabelRecord | None, prefix: str = "") -> Row:
@@ -136,15 +137,16 @@ def label_columns(label: LabelRecord | None, prefix: str = "") -> Row:
 def long_rows(row: Mapping[str, Any]) -> Iterator[Row]:
     """The questions of an assignment, each with its answer or why there is none.
 
-    What nothing is asked of (types of a run without a fault, a comparison without a judge, a second
-    thought without a changed mind) is `not_applicable`; what was not reached is `missing`.
+    What nothing is asked of (types of a run without a fault, flags without the type scope, a
+    comparison without a judge, on what those differ who agree, a second thought without a changed
+    mind) is `not_applicable`; what was not reached is `missing`.
     """
     identity = {name: row[name] for name, _ in IDENTITY}
     for question, (step, at) in QUESTIONS.items():
         state = _state(row, question, step, row[at] is not None)
         answered = state == ANSWERED
         yield identity | {
-            "question": question,
+            "asked": question,
             "answer": in_words(row[question]) if answered else None,
             "answer_state": state,
             "answered_at": row[at] if answered else None,
@@ -188,9 +190,7 @@ class RunParquet(ParquetFile):
 
 def _state(row: Mapping[str, Any], question: str, step: str, answered: bool) -> str:
     if answered:
-        prefix = question.removesuffix(question.removeprefix("revised_"))
-        void = question.removeprefix("revised_") in OF_A_FAULT and not row[f"{prefix}present"]
-        return NOT_APPLICABLE if void else ANSWERED
+        return NOT_APPLICABLE if _is_void(row, question) else ANSWERED
     if step == "compare" and row["judge"] is None:
         return NOT_APPLICABLE
     if step == "revise" and (row["judge"] is None or row["changed"] is False):
@@ -198,6 +198,19 @@ def _state(row: Mapping[str, Any], question: str, step: str, answered: bool) -> 
     return MISSING
 
 
+def _is_void(row: Mapping[str, Any], question: str) -> bool:
+    """Whether an answer that was given leaves nothing to ask here."""
+    if question == "differs_on":
+        return row["agreement"] == "agree"
+    name = question.removeprefix("revised_")
+    prefix = question.removesuffix(name)
+    if name == "flags":
+        return "scope" not in row[f"{prefix}types"]
+    return name in OF_A_FAULT and not row[f"{prefix}present"]
+
+
 def _place(place: Mapping[str, Any]) -> str:
     at = "final" if place["step"] is None else f"{place['step']}.{place['component'] or 'step'}"
-    return f"{at}:{place['type']}" if place["type"] else at
+    kind = f":{place['type']}" if place["type"] else ""
+    more = (f" {name}={place[name]}" for name in ("cause", "evidence") if place.get(name))
+    return "".join((at, kind, *more))

@@ -147,14 +147,15 @@ def _task(item: Item, rows: Sequence[Row], steps: Sequence[Row]) -> Row:
     run: Any = item.trajectory
     names = ("item", "kind", "corpus", "format", "run", "model", "question", "judge")
     data = {name: rows[0][name] for name in names}
-    data |= {"task": run.task, "steps": list(steps), "response": run.response}
+    data |= {"task": run.task, "expected": run.expected, "steps": list(steps)}
+    data["response"] = run.response
     given = [row for row in rows if row["status"] != "pending"]
     return {
         "id": item.pk,
         "data": data,
         "annotations": [_annotation(r) for r in given if r["status"] != "in_progress"],
         "drafts": [_annotation(r) for r in given if r["status"] == "in_progress"],
-        "predictions": [],
+        "predictions": [_prediction(rows[0])] if rows[0]["judge_present"] is not None else [],
     }
 
 
@@ -182,23 +183,35 @@ def _annotation(row: Row) -> Row:
     }
 
 
+def _prediction(row: Row) -> Row:
+    """What the judge said, which people saw after their own answer."""
+    return {"model_version": row["judge"], "result": list(_said_of(row, "judge_", ""))}
+
+
 def _results(row: Row) -> Iterator[Row]:
     for prefix in ("", "revised_"):
-        if row[f"{prefix}present"] is None:
-            continue
-        yield _choices(f"{prefix}present", ["yes" if row[f"{prefix}present"] else "no"])
-        for name in ("types", "flags"):
-            if row[f"{prefix}{name}"]:
-                yield _choices(f"{prefix}{name}", row[f"{prefix}{name}"])
-        for place in row[f"{prefix}places"]:
-            yield _result(f"{prefix}place", "place", place)
-        if row[f"{prefix}rationale"]:
-            yield _result(f"{prefix}rationale", "textarea", {"text": [row[f"{prefix}rationale"]]})
+        yield from _said_of(row, prefix, prefix)
     if row["agreement"] is not None:
         yield _choices("agreement", [row["agreement"]])
         if row["differs_on"]:
             yield _choices("differs_on", row["differs_on"])
         yield _choices("changed", ["yes" if row["changed"] else "no"])
+        if row["note"]:
+            yield _result("note", "textarea", {"text": [row["note"]]})
+
+
+def _said_of(row: Row, prefix: str, named: str) -> Iterator[Row]:
+    """The answer in the columns that begin with `prefix`, under names that begin with `named`."""
+    if row[f"{prefix}present"] is None:
+        return
+    yield _choices(f"{named}present", ["yes" if row[f"{prefix}present"] else "no"])
+    for name in ("types", "flags"):
+        if row[f"{prefix}{name}"]:
+            yield _choices(f"{named}{name}", row[f"{prefix}{name}"])
+    for place in row[f"{prefix}places"]:
+        yield _result(f"{named}place", "place", place)
+    if row[f"{prefix}rationale"]:
+        yield _result(f"{named}rationale", "textarea", {"text": [row[f"{prefix}rationale"]]})
 
 
 def _choices(name: str, values: Sequence[str]) -> Row:

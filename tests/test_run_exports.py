@@ -99,17 +99,21 @@ def test_the_csv_says_of_each_question_whether_it_was_answered(study, tmp_path):
         reader = csv.DictReader(file)
         rows = list(reader)
     assert reader.fieldnames == LONG
+    assert len(set(LONG)) == len(LONG)
     assert len(rows) == len(QUESTIONS) * 12
     said = {}
     for row in rows:
-        said.setdefault((row["seat"], row["rank"]), {})[row["question"]] = row
+        said.setdefault((row["seat"], row["rank"]), {})[row["asked"]] = row
     changed = next(q for q in said.values() if q["changed"]["answer"] == "true")
     assert changed["types"]["answer"] == "factual; scope"
-    assert changed["places"]["answer"] == "2.action:factual; final"
+    assert changed["places"]["answer"] == "2.action:factual cause=root; final"
+    assert changed["note"]["answer"] == "So so."
+    assert {row["question"] for row in rows} == {"q0", "q1", "q2", "q3"}
     assert changed["rationale"]["answer"].startswith("'=1+1")
     assert changed["revised_types"]["answer_state"] in ("not_applicable", "missing")
     agreed = next(q for q in said.values() if q["agreement"]["answer"] == "agree")
-    assert agreed["types"]["answer_state"] == "not_applicable"
+    for nothing in ("types", "flags", "differs_on"):
+        assert agreed[nothing]["answer_state"] == "not_applicable"
     assert agreed["revised_present"]["answer_state"] == "not_applicable"
     begun = [
         q
@@ -143,7 +147,11 @@ def test_label_studio_holds_the_steps_and_the_answers(study, tmp_path):
     results = {r["from_name"]: r["value"] for r in task["annotations"][0]["result"]}
     assert results["types"] == {"choices": ["factual", "scope"]}
     assert results["revised_present"] == {"choices": ["no"]}
+    assert results["note"] == {"text": ["So so."]}
     assert sum(len(t["drafts"]) for t in tasks) == 1
+    (prediction,) = task["predictions"]
+    assert prediction["model_version"] == "judge-a"
+    assert prediction["result"][0]["from_name"] == "present"
 
 
 def test_the_history_tells_everything_in_order(study, tmp_path):
