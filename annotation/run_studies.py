@@ -88,7 +88,7 @@ def judge_named(name: str) -> Rater:
     """The judge of this name; EnrolmentRefused, with the names there are, where it is none."""
     judge = Rater.objects.filter(name=name, kind=Rater.Kind.JUDGE).first()
     if judge is None:
-        names = ", ".join(judges().values_list("name", flat=True)[:10])
+        names = ", ".join(map(repr, judges().values_list("name", flat=True)[:10]))
         known = f"Judges with answers: {names}." if names else "No judge has answered anything yet."
         raise EnrolmentRefused(f"There is no judge {name!r}. {known}")
     return judge

@@ -185,7 +185,7 @@ def test_a_person_is_no_judge():
 def test_an_unknown_judge_is_named_with_those_there_are():
     let_judge_answer(make_runs())
     assert run_studies.judge_named(JUDGE_NAME).name == JUDGE_NAME
-    with pytest.raises(EnrolmentRefused, match=r"no judge 'gpt'.*answers: judge-a"):
+    with pytest.raises(EnrolmentRefused, match=r"no judge 'gpt'.*answers: 'judge-a'"):
         run_studies.judge_named("gpt")
 
 
