@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from annotation.people_resampling import ratio
 from benchmark.label_records import TYPES
 from scoring.estimates import Estimate, undefined
 
+FEW_SHARED = 20
 NO_TWO = "no run has answers of two raters"
 
 
@@ -180,4 +182,12 @@ def _matrix_figure(runs: Sequence[Run], raters: Sequence[str], seed: int, resamp
     n = len(runs)
     if not n:
         return Figure("rater-pairs", title, columns, (), 0, reason=NO_RUN, drawn=drawn)
-    return Figure("rater-pairs", title, columns, rows, n, drawn=drawn)
+    return Figure("rater-pairs", title, columns, rows, n, note=_shared(rows), drawn=drawn)
+
+
+def _shared(rows: Sequence[Mapping[str, Any]]) -> str:
+    """On how many runs the pairs rest, which a heat map does not show."""
+    least, most = min(row["runs"] for row in rows), max(row["runs"] for row in rows)
+    few = " A pair of so few runs says little." if most < FEW_SHARED else ""
+    between = f"{least} to {most}" if least < most else f"{most}"
+    return f"Every two share {between} run{'s' * (most != 1)}.{few}"

@@ -20,6 +20,11 @@ from scoring.estimates import Estimate
 
 ALL_MODELS = "all models"
 NO_TYPED = "no run has a type"
+# So many runs of which every one hallucinates were hardly found by chance.
+FEW = 10
+ALL_CHOSEN = (
+    "Every run has one: where runs were chosen for it, the rate says nothing of the agents."
+)
 NO_SCOPE = "no run is given the type scope"
 
 
@@ -46,7 +51,8 @@ def rates_figure(runs: Sequence[Run], labels: Labels) -> Figure:
     drawn, n = Drawn("bars", "model", "rate"), len(runs)
     if not n:
         return Figure("rates", title, columns, (), 0, reason=NO_RUN, drawn=drawn)
-    return Figure("rates", title, columns, rows, n, drawn=drawn)
+    note = ALL_CHOSEN if n >= FEW and labels.present.all() else ""
+    return Figure("rates", title, columns, rows, n, note=note, drawn=drawn)
 
 
 def no_types(labels: Labels) -> str:

@@ -149,6 +149,13 @@ def test_the_title_of_a_heat_map_keeps_clear_of_its_names():
     assert layout["yaxis"]["title"]["standoff"] > 0 and layout["yaxis"]["automargin"]
 
 
+def test_what_n_counts_stands_behind_it():
+    assert "n = 1,200 steps. Two are left out." in html_of(
+        figure(note="n counts steps. Two are left out.")
+    )
+    assert "n = 1,200. Two are left out." in html_of(figure(note="Two are left out."))
+
+
 def test_a_code_of_a_reason_is_said_in_words_and_stays_a_code_in_the_file():
     rows = [{**ROWS[0], "rate": undefined("no_observations")}]
     assert "there is nothing to count" in html_of(figure(rows=rows))

@@ -17,6 +17,7 @@ from annotation.label_binary import ac1, alpha, cells_of, f1, kappa
 from annotation.label_intervals import ALWAYS_THE_SAME, ONE_CLUSTER, draws_of, estimates
 from annotation.label_pairs import pairs_of
 from annotation.label_several_tables import coefficients
+from annotation.label_single_tables import ALL_CHOSEN
 from annotation.label_tables import figures, several_rater_figures, single_rater_figures
 from annotation.label_type_tables import set_estimates, type_rows
 from benchmark.label_records import (
@@ -271,6 +272,15 @@ def cells_in(found):
     return [cell for figure in found for line in figure.rows for cell in line.values()]
 
 
+def test_a_table_of_pairs_says_on_how_few_runs_it_rests():
+    runs = [Run(1, {name: said(name, None) for name in (PEOPLE, JUDGE, "third")})]
+    runs += [pair(at, None, None) for at in range(2, 5)]
+    few = named(several_rater_figures(runs, [PEOPLE, JUDGE, "third"], **QUICK), "rater-pairs")
+    assert few.note == "Every two share 1 to 4 runs. A pair of so few runs says little."
+    many = several_rater_figures(of_cells(20, 1, 1, 8), [PEOPLE, JUDGE], **QUICK)
+    assert named(many, "rater-pairs").note == "Every two share 30 runs."
+
+
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_few_or_no_runs_give_reasons_and_never_nothing(n):
     runs = [
@@ -301,6 +311,14 @@ def test_every_cell_has_a_column_of_its_kind():
             keys = {column.key for column in figure.columns}
             assert {figure.drawn.x, figure.drawn.y} <= keys
             assert not figure.drawn.group or figure.drawn.group in keys
+
+
+def test_a_rate_of_one_hundred_percent_is_doubted():
+    chosen = named(single_rater_figures(of_cells(12, 0, 0, 0), PEOPLE, **QUICK), "rates")
+    assert chosen.note == ALL_CHOSEN
+    some = named(single_rater_figures(of_cells(12, 0, 0, 1), PEOPLE, **QUICK), "rates")
+    few = named(single_rater_figures(of_cells(3, 0, 0, 0), PEOPLE, **QUICK), "rates")
+    assert some.note == few.note == ""
 
 
 def test_runs_without_models_are_counted_once():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import template
@@ -22,9 +23,12 @@ def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3)
     A page with it needs `scoring/_chart_head.html` in its head.
     """
     drawing = chart(figure)
+    units, note = _units(figure)
     id_ = f"{prefix}-{figure.name}" if prefix else figure.name
     return {
         "figure": figure,
+        "units": units,
+        "note": note,
         "id": id_,
         "data": f"figure-{id_}",
         "csv": csv,
@@ -36,6 +40,12 @@ def show_figure(figure: Figure, csv: str = "", prefix: str = "", level: int = 3)
         "label": described(figure),
         "table": shown_table(figure),
     }
+
+
+def _units(figure: Figure) -> tuple[str, str]:
+    """What n counts, where the note says so at its head, and the rest of the note."""
+    found = re.match(r"n counts ([^.]+)\.\s*", figure.note)
+    return (found[1], figure.note[found.end() :]) if found else ("", figure.note)
 
 
 def _cells(figure: Figure) -> str:
