@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -56,6 +58,12 @@ def test_new_study_offers_both_kinds(inside, runs):
         assert f'href="{NEW}"' in html
     assert "no practice and no attention items" in html
     assert JUDGE_NAME in html
+
+
+def test_a_new_study_of_runs_begins_with_the_only_corpus_consent_and_instructions(inside, runs):
+    html = inside.get(reverse("annotation:new-run-study")).content.decode()
+    ticked = re.findall(r'<input type="checkbox" name="(\w+)" value="([\w-]+)"[^>]* checked', html)
+    assert ticked == [("corpora", runs.slug), ("phases", "consent"), ("phases", "instructions")]
 
 
 def test_a_study_of_runs_is_drawn_and_its_plan_is_shown(inside, runs, researcher):

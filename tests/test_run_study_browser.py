@@ -47,6 +47,7 @@ def test_a_study_of_runs_is_drawn_and_launched_by_hand(
     look(visitor, "runs-new", full_page=True)
     visitor.get_by_label("Title").fill("Autumn round")
     visitor.get_by_label("Name in addresses").fill("autumn")
+    visitor.get_by_label("spring-runs").uncheck()
     visitor.get_by_role("button", name="Draw the draft").click()
     assert "This field is required" in visitor.locator("main").inner_text()
     visitor.get_by_label("spring-runs").check()

@@ -79,6 +79,8 @@ class RunStudyForm(DesignForm):
     phases = forms.MultipleChoiceField(
         label=gettext_lazy("Phases beside the items"),
         choices=[(name, PHASE_NAMES[name]) for name in PHASES if name != "practice"],
+        # Without practice, the instructions are all that tells people what to do.
+        initial=["consent", "instructions"],
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=gettext_lazy("There are no practice and no attention items for agent runs."),
@@ -103,6 +105,8 @@ class RunStudyForm(DesignForm):
         self.fields["corpora"].choices = [
             (slug, named(corpus)) for slug, corpus in self.known.items()
         ]
+        if len(self.known) == 1:
+            self.fields["corpora"].initial = list(self.known)
         self.fields["models"].choices = [(name, name) for name in models_in(self.known.values())]
         self.fields["judge"].choices = [
             ("", _("None: people judge, and that is all")),
