@@ -11,6 +11,7 @@ from django.db.models import Count, QuerySet
 
 from benchmark.label_records import (
     COMPONENTS,
+    JUDGE,
     PERSON,
     SIGNALS,
     TYPES,
@@ -34,7 +35,8 @@ def runs_of(corpora: Sequence[Corpus]) -> QuerySet[Trajectory]:
 def truths(corpora: Sequence[Corpus]) -> list[tuple[str, int]]:
     """What can be predicted: raters with blind labels of runs in `corpora`, and how many each has.
 
-    The majority of people is first, where two of them have labels; then who has most labels.
+    The majority of people is first, where two of them have labels; then who has most labels, and
+    of equals those who are no judge: what a judge says is the weaker truth.
     """
     sets = counted_labels(runs_of(corpora))
     by_rater = sets.order_by().values_list("rater__name", "rater__kind").annotate(n=Count("pk"))
@@ -43,7 +45,9 @@ def truths(corpora: Sequence[Corpus]) -> list[tuple[str, int]]:
     if sum(kind == PERSON for _, kind, _ in rows) > 1:
         judged = sets.filter(rater__kind=PERSON).order_by().values("trajectory").distinct()
         counts[PEOPLE] = judged.count()
-    return sorted(counts.items(), key=lambda row: (row[0] != PEOPLE, -row[1], row[0]))
+    judges = {name for name, kind, _ in rows if kind == JUDGE}
+    order = {name: (name != PEOPLE, -n, name in judges, name) for name, n in counts.items()}
+    return [(name, counts[name]) for name in sorted(counts, key=order.__getitem__)]
 
 
 def seen_runs(

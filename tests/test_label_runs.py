@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.label_records import JUDGE, PERSON, LabelRecord, PlaceRecord, SignalRecord
+from benchmark.label_records import (
+    JUDGE,
+    PERSON,
+    PUBLISHED,
+    LabelRecord,
+    PlaceRecord,
+    SignalRecord,
+)
 from benchmark.labelling import store_labels, store_signals
 from benchmark.models import Corpus, LabelSet, Trajectory, TrajectoryStep
 from scoring import encoders, label_runs, leases, runs, seen_runs
@@ -198,6 +205,18 @@ def test_the_truth_may_be_what_most_people_say(db):
     seen = seen_runs.seen_runs([corpus], truth=seen_runs.PEOPLE)
     assert [run.present for run in sorted(seen, key=lambda run: run.key)] == [False, True] * 12
     assert figures(done(corpus, truth=seen_runs.PEOPLE))["auc", "all"].value == 1.0
+
+
+def test_of_raters_with_as_many_labels_a_judge_comes_last(db):
+    corpus, rows = make_runs(labelled=[])
+    kinds = (("arbiter", JUDGE), ("printed", PUBLISHED), ("zoe", PERSON))
+    pairs = [
+        (row.pk, truth_of(number, who, kind=kind))
+        for number, row in enumerate(rows)
+        for who, kind in kinds
+    ]
+    store_labels(pairs)
+    assert [name for name, _ in seen_runs.truths([corpus])] == ["printed", "zoe", "arbiter"]
 
 
 def test_a_tie_of_people_is_no_truth():
