@@ -134,6 +134,3 @@ def test_a_run_cannot_be_adjudicated(inside, study):
 
 
 @db
-def test_the_agreement_command_points_to_the_report(study):
-    with pytest.raises(CommandError, match="study of agent runs"):
-        call_command("agreement", study.slug)
