@@ -115,6 +115,18 @@ def test_a_label_leads_to_its_step_and_the_step_to_its_label(reader, live_server
     expect(reader.locator("#step-120")).to_be_focused()
 
 
+def test_on_a_phone_labels_are_folded_until_a_mark_leads_to_one(reader, live_server, run):
+    fold = reader.locator("details[data-labels]")
+    reader.goto(live_server.url + run.get_absolute_url())
+    expect(fold).to_have_attribute("open", "")
+    reader.set_viewport_size({"width": 390, "height": 800})
+    reader.reload()
+    expect(fold).not_to_have_attribute("open", "")
+    reader.locator("#step-9 .mark").first.click()
+    expect(fold).to_have_attribute("open", "")
+    quiet(reader)
+
+
 def test_what_was_left_out_is_fetched_into_its_place(reader, live_server, run):
     whole = run.steps.get(position=1).observation.replace("\r\n", "\n")
     reader.goto(live_server.url + run.get_absolute_url())

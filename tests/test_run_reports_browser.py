@@ -16,6 +16,17 @@ from tests.run_studies import JUDGE_NAME, TRUTH, make_run_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+# The distance of every card of the comparison to the card above it in its column.
+GAPS = """() => {
+  const cards = [...document.querySelectorAll(".grid.figures")].pop().children;
+  const boxes = [...cards].map((card) => card.getBoundingClientRect());
+  return boxes.flatMap((box) => {
+    const above = boxes.filter((one) => one.left === box.left && one.bottom <= box.top);
+    return above.length ? [box.top - Math.max(...above.map((one) => one.bottom))] : [];
+  });
+}"""
+
+
 @pytest.fixture
 def study() -> Study:
     """A rehearsed study, two seats of which stand for people."""
@@ -53,6 +64,8 @@ def test_every_figure_is_drawn_and_saved_as_its_table_says(
     boxes = visitor.locator("[data-figure]")
     assert boxes.count() > 8
     assert boxes.count() == visitor.locator("[data-figure]:has(svg.main-svg)").count()
+    gaps = visitor.evaluate(GAPS)
+    assert len(gaps) > 4 and max(gaps) < 40, "a card stands right below the one above it"
     card = visitor.locator("#pair-agreement")
     card.get_by_text("Show as table").click()
     shown = card.locator("tbody tr th").all_inner_texts()
