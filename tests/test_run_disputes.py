@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,6 +130,3 @@ def test_a_run_cannot_be_adjudicated(inside, study):
     address = reverse("annotation:adjudicate", args=[study.slug, item.pk])
     assert inside.get(address).status_code == 404
     assert inside.post(address, {"rating": "50"}).status_code == 404
-
-
-@db
