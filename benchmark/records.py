@@ -35,12 +35,16 @@ REPLAYS = (EXACT, EDITED, FORCED)
 class BadRecord(ValueError):
     """A place in an input that cannot become a record, said in one sentence.
 
-    `where` names file and line or field; `reason` says what is wrong and what is allowed.
+    `where` names file and line or field; `reason` says what is wrong and what is allowed. Half
+    characters (lone surrogates) that either quotes are spelt out.
     """
 
     def __init__(self, where: str, reason: str) -> None:
-        self.where, self.reason = where, reason
-        super().__init__(f"{where}: {reason}")
+        # A report quotes hostile input, and no terminal or file takes half a character.
+        self.where, self.reason = (
+            text.encode("utf-8", "backslashreplace").decode() for text in (where, reason)
+        )
+        super().__init__(f"{self.where}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)

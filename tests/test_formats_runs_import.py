@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -138,3 +138,16 @@ def test_a_hostile_verdict_and_broken_tables_leave_the_run_stored(tmp_path):
     assert set(TrajectorySignal.objects.values_list("source", flat=True)) == {"m\ufffd\ufffd"}
     signals = dict(TrajectorySignal.objects.values_list("name", "value"))
     assert signals == {"hallucinations": True, "task_completion": None}
+
+
+def test_half_a_character_in_what_a_report_quotes_can_be_printed(db, tmp_path):
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"id": "a", "messages": [{"role": "\\ud800", "content": "x"}]}\n')
+    out = TextIOWrapper(BytesIO(), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        call_command(
+            "import_corpus", "messages", path, corpus="half", as_="runs", json=True, stdout=out
+        )
+    out.seek(0)
+    (bad,) = json.loads(out.read().splitlines()[-1])["rejected"]
+    assert ended.value.code == 1 and r"\ud800" in bad["reason"]
