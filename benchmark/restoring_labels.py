@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.core.validators import slug_re
 from django.db import transaction
 
 from benchmark.label_records import RATER_KINDS
@@ -24,10 +25,13 @@ READ = JudgeAnswer.Status.READ
 def restore_raters(prompts: Iterable[Row], raters: Iterable[Row]) -> None:
     """Make the raters of a release that are not here, with their prompts.
 
-    Raises BadRecord where a prompt of this name and version has other words here, or a rater of
-    this name is another one.
+    Raises BadRecord where a prompt's name is no slug (its page could not be linked), a prompt of
+    this name and version has other words here, or a rater of this name is another one.
     """
     for row in prompts:
+        if not slug_re.fullmatch(row["name"]):
+            reason = "the name of a prompt holds letters, digits, - and _ only"
+            raise BadRecord(row["where"], f"{reason}; it is {row['name']!r:.80}")
         prompt, _ = JudgePrompt.objects.get_or_create(
             name=row["name"],
             version=row["version"],

@@ -192,14 +192,19 @@ def test_a_label_of_a_rater_who_is_not_told_of_is_rejected(studied, tmp_path):
     out = tmp_path / "out"
     publish(studied, "1.0", out)
     erase_all()
-    told = (out / "raters.jsonl").read_text().replace('"name": "published"', '"name": "nobody"')
-    (out / "raters.jsonl").write_text(told)
-    manifest = json.loads((out / "MANIFEST.json").read_text())
-    digest = hashlib.sha256(told.encode()).hexdigest()
-    manifest["files"]["raters.jsonl"]["sha256"] = digest
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    reword(out, "raters.jsonl", '"name": "published"', '"name": "nobody"')
     report = import_release(Corpus.objects.create(slug="elsewhere", title=""), out)
     assert any("'published'" in bad.reason for bad in report.rejected)
+
+
+def test_a_prompt_that_no_page_could_link_is_refused(studied, tmp_path):
+    out = tmp_path / "out"
+    publish(studied, "1.0", out)
+    erase_all()
+    reword(out, "prompts.jsonl", '"name": "plain"', '"name": "plain / words"')
+    with pytest.raises(BadRecord, match="letters, digits, - and _ only; it is 'plain / words'"):
+        import_release(Corpus.objects.create(slug="elsewhere", title=""), out)
+    assert not Trajectory.objects.exists() and not JudgePrompt.objects.exists()
 
 
 def test_an_open_study_of_runs_keeps_its_corpus_unpublished(studied, tmp_path):
@@ -219,6 +224,16 @@ def test_more_runs_cost_a_release_no_more_queries(studied, tmp_path):
     before = queries("1.0")
     import_records(studied, "trajel", [run_record(f"more-{n}") for n in range(20)])
     assert queries("1.1") == before
+
+
+def reword(folder, name, old, new):
+    """Change a file of a release, and what its manifest says of it."""
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text := text.replace(old, new))
+    manifest = json.loads((folder / "MANIFEST.json").read_text())
+    manifest["files"][name]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
 
 
 def erase_all():
