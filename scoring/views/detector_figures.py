@@ -58,7 +58,7 @@ def areas(board: DetectorBoard, names: dict[int, str]) -> Figure:
         (NAME, _area()),
         rows,
         n=_most(rows),
-        note=_("ROC-AUC over runs with 95 % interval, whole questions resampled; .5 is chance."),
+        note=_("ROC-AUC over runs; interval (95 %) over whole questions; .5 is chance."),
         drawn=Drawn("points", x="name", y="value"),
     )
 
@@ -73,7 +73,7 @@ def steps(board: DetectorBoard, names: dict[int, str]) -> Figure:
         (NAME, Column("value", _("Named step first"), "estimate", percent=True)),
         rows,
         n=_most(rows),
-        note=_("Share of runs whose first named step has the highest score, with 95 % interval."),
+        note=_("Share of runs whose first named step scores highest, with its interval (95 %)."),
         drawn=Drawn("points", x="name", y="value"),
     )
 
