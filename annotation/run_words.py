@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from benchmark.label_records import (
     ACTION,
@@ -49,6 +49,13 @@ COMPONENT_WORDS: Mapping[str, Any] = {
     OBSERVATION: gettext_lazy("Observation"),
     RESPONSE: gettext_lazy("Response"),
 }
+# The same within a sentence, where English has small letters and other languages have their own.
+PART_WORDS: Mapping[str, Any] = {
+    THOUGHT: pgettext_lazy("part of a step", "thought"),
+    ACTION: pgettext_lazy("part of a step", "action"),
+    OBSERVATION: pgettext_lazy("part of a step", "observation"),
+    RESPONSE: pgettext_lazy("part of a step", "response"),
+}
 # Why a run is skipped, where the words for conversations would not do.
 SKIP_WORDS: Mapping[str, Any] = {
     "cut_off": gettext_lazy("The run is cut off or broken"),
@@ -79,5 +86,5 @@ def place_in_words(step: int | None, component: str) -> str:
         return _("Final response") if component else _("No step named")
     if not component:
         return _("Step %(number)d") % {"number": step}
-    words = {"number": step, "part": str(COMPONENT_WORDS[component]).lower()}
+    words = {"number": step, "part": PART_WORDS[component]}
     return _("Step %(number)d, %(part)s") % words

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from annotation.launching import shape_in
 from annotation.models import Study
@@ -58,7 +58,7 @@ class RunStudyForm(DesignForm):
         help_text=gettext_lazy("Their ids, with commas or one a line. Empty: all."),
     )
     judge = forms.ChoiceField(
-        label=gettext_lazy("Judge"),
+        label=pgettext_lazy("model", "Judge"),
         required=False,
         help_text=gettext_lazy("Whose answer people see after their own, and compare with it."),
     )
