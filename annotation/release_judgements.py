@@ -68,22 +68,14 @@ def _answered(scope: Scope) -> list[Assignment]:
 
 
 def _row(scope: Scope, row: Assignment) -> Row:
-    item, seat = row.item, row.seat
+    item = row.item
     slider, skip = getattr(row, "slider", None), getattr(row, "skip", None)
     confirmation = getattr(slider, "confirmation", None)
     onset = getattr(confirmation, "onset", None)
     prefix = getattr(onset, "prefix", None)
     turn = onset.turn if onset else None
     return {
-        "study": seat.study.slug,
-        "protocol_version": seat.study.protocol_version,
-        "annotator": seat.pseudonym,
-        "simulated": seat.simulated,
-        "withdrawn": hasattr(seat, "withdrawal"),
-        "order": row.rank,
-        "attempt": row.attempt,
-        "post_reveal": row.post_reveal,
-        "status": status_of(row, skip),
+        **head_of(row),
         "corpus": scope.name(item.dialogue.corpus_id),
         "format": item.dialogue.format,
         "dialogue": item.dialogue.external_id,
@@ -100,6 +92,22 @@ def _row(scope: Scope, row: Assignment) -> Row:
         "skipped": skip.reason if skip else None,
         "finished": row.finished_at is not None,
         **durations(row, STEPS),
+    }
+
+
+def head_of(row: Assignment) -> Row:
+    """Whose answer a row holds, in which study and order, and how far it came."""
+    seat = row.seat
+    return {
+        "study": seat.study.slug,
+        "protocol_version": seat.study.protocol_version,
+        "annotator": seat.pseudonym,
+        "simulated": seat.simulated,
+        "withdrawn": hasattr(seat, "withdrawal"),
+        "order": row.rank,
+        "attempt": row.attempt,
+        "post_reveal": row.post_reveal,
+        "status": status_of(row, getattr(row, "skip", None)),
     }
 
 

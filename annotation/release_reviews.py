@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, StepTime, Study
-from annotation.release_judgements import durations, entry_of, status_of, withdrawn_from
+from annotation.release_judgements import durations, entry_of, head_of, withdrawn_from
 from benchmark.release_rows import Row, Scope
 from benchmark.release_tables import RUN_STEPS
 
@@ -72,20 +72,12 @@ def _answered(scope: Scope) -> list[Assignment]:
 
 
 def _row(scope: Scope, row: Assignment) -> Row:
-    item, seat, run = row.item, row.seat, row.item.trajectory
+    item, run = row.item, row.item.trajectory
     skip, review = getattr(row, "skip", None), getattr(row, "review", None)
     comparison = getattr(review, "comparison", None)
     answer = item.judge_answer
     return {
-        "study": seat.study.slug,
-        "protocol_version": seat.study.protocol_version,
-        "annotator": seat.pseudonym,
-        "simulated": seat.simulated,
-        "withdrawn": hasattr(seat, "withdrawal"),
-        "order": row.rank,
-        "attempt": row.attempt,
-        "post_reveal": row.post_reveal,
-        "status": status_of(row, skip),
+        **head_of(row),
         "corpus": scope.name(run.corpus_id),
         "format": run.format,
         "trajectory": run.external_id,
