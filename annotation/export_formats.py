@@ -233,3 +233,29 @@ class JsonArray:
 def dumped(value: Any) -> str:
     """JSON on one line, letters as they are, no NaN."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def tool_annotation(
+    row: Row, *, steps: Sequence[str], times: Sequence[str], result: Sequence[Any]
+) -> Row:
+    """A row in the shape of Label Studio's annotations; `times` are the columns of its answers."""
+    active = [row[f"{step}_active_seconds"] for step in steps]
+    wall = [row[f"{step}_wall_seconds"] for step in steps if row[f"{step}_wall_seconds"]]
+    last = max((row[name] for name in times if row[name]), default=row["opened_at"])
+    return {
+        "id": row["id"],
+        "completed_by": row["seat"],
+        "pseudonym": row["pseudonym"],
+        "simulated": row["simulated"],
+        "status": row["status"],
+        "was_cancelled": row["status"] in ("skipped", "expired", "withdrawn"),
+        "skip_reason": row["skip_reason"],
+        "ground_truth": False,
+        "attempt": row["attempt"],
+        "post_reveal": row["post_reveal"],
+        "lead_time": round(sum(wall), 3) if wall else None,
+        "active_time": round(sum(a for a in active if a is not None), 3) if any(active) else None,
+        "created_at": row["opened_at"] or last,
+        "updated_at": last,
+        "result": list(result),
+    }

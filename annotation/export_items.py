@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from annotation.export_formats import STEPS, Row, stamp
+from annotation.export_formats import STEPS, Row, stamp, tool_annotation
 from annotation.export_rows import Filter, chosen, item_digest, parts, rows_of
 from annotation.models import (
     Adjudication,
@@ -66,29 +66,8 @@ def _task(item: Item, rows: Sequence[Row], turns: Sequence[tuple[int, str, str]]
 
 
 def _annotation(row: Row) -> Row:
-    active = [row[f"{step}_active_seconds"] for step in STEPS]
-    wall = [row[f"{step}_wall_seconds"] for step in STEPS if row[f"{step}_wall_seconds"]]
-    last = max(
-        (row[n] for n in ("rated_at", "confirmed_at", "prefix_at", "skipped_at") if row[n]),
-        default=row["opened_at"],
-    )
-    return {
-        "id": row["id"],
-        "completed_by": row["seat"],
-        "pseudonym": row["pseudonym"],
-        "simulated": row["simulated"],
-        "status": row["status"],
-        "was_cancelled": row["status"] in ("skipped", "expired", "withdrawn"),
-        "skip_reason": row["skip_reason"],
-        "ground_truth": False,
-        "attempt": row["attempt"],
-        "post_reveal": row["post_reveal"],
-        "lead_time": round(sum(wall), 3) if wall else None,
-        "active_time": round(sum(a for a in active if a is not None), 3) if any(active) else None,
-        "created_at": row["opened_at"] or last,
-        "updated_at": last,
-        "result": list(_results(row)),
-    }
+    times = ("rated_at", "confirmed_at", "prefix_at", "skipped_at")
+    return tool_annotation(row, steps=STEPS, times=times, result=list(_results(row)))
 
 
 def _results(row: Row) -> Iterator[Row]:

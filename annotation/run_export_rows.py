@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from annotation import export_rows
-from annotation.export_formats import Row, stamp
+from annotation.export_formats import Row, stamp, tool_annotation
 from annotation.export_rows import Filter, chosen, guideline_version, parts
 from annotation.models import (
     Assignment,
@@ -161,26 +161,7 @@ def _task(item: Item, rows: Sequence[Row], steps: Sequence[Row]) -> Row:
 
 def _annotation(row: Row) -> Row:
     times = ("reviewed_at", "compared_at", "revised_at", "skipped_at")
-    last = max((row[name] for name in times if row[name]), default=row["opened_at"])
-    active = [row[f"{step}_active_seconds"] for step in STEPS]
-    wall = [row[f"{step}_wall_seconds"] for step in STEPS if row[f"{step}_wall_seconds"]]
-    return {
-        "id": row["id"],
-        "completed_by": row["seat"],
-        "pseudonym": row["pseudonym"],
-        "simulated": row["simulated"],
-        "status": row["status"],
-        "was_cancelled": row["status"] in ("skipped", "expired", "withdrawn"),
-        "skip_reason": row["skip_reason"],
-        "ground_truth": False,
-        "attempt": row["attempt"],
-        "post_reveal": row["post_reveal"],
-        "lead_time": round(sum(wall), 3) if wall else None,
-        "active_time": round(sum(a for a in active if a is not None), 3) if any(active) else None,
-        "created_at": row["opened_at"] or last,
-        "updated_at": last,
-        "result": list(_results(row)),
-    }
+    return tool_annotation(row, steps=STEPS, times=times, result=list(_results(row)))
 
 
 def _prediction(row: Row) -> Row:

@@ -4,31 +4,48 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0003_models_and_questions_of_runs'),
+        ("benchmark", "0003_models_and_questions_of_runs"),
     ]
 
     operations = [
         migrations.RemoveConstraint(
-            model_name='labelset',
-            name='one_blind_label_set_per_rater_and_trial',
+            model_name="labelset",
+            name="one_blind_label_set_per_rater_and_trial",
         ),
         migrations.AddField(
-            model_name='labelset',
-            name='stage',
-            field=models.CharField(blank=True, choices=[('review', 'Review'), ('revision', 'Revision')], default='', max_length=8),
+            model_name="labelset",
+            name="stage",
+            field=models.CharField(
+                blank=True,
+                choices=[("review", "Review"), ("revision", "Revision")],
+                default="",
+                max_length=8,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelset',
-            constraint=models.UniqueConstraint(fields=('trajectory', 'rater', 'trial', 'stage'), name='one_label_set_per_rater_trial_and_stage'),
+            model_name="labelset",
+            constraint=models.UniqueConstraint(
+                fields=("trajectory", "rater", "trial", "stage"),
+                name="one_label_set_per_rater_trial_and_stage",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelset',
-            constraint=models.CheckConstraint(condition=models.Q(('stage__in', ['', 'review', 'revision'])), name='label_stage_is_known'),
+            model_name="labelset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("stage__in", ["", "review", "revision"])),
+                name="label_stage_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('stage', 'revision'), _negated=True), ('post_reveal', True), _connector='OR'), name='a_revision_is_not_blind'),
+            model_name="labelset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("stage", "revision"), _negated=True),
+                    ("post_reveal", True),
+                    _connector="OR",
+                ),
+                name="a_revision_is_not_blind",
+            ),
         ),
     ]
