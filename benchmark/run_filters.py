@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from benchmark.label_records import COMPONENTS, RATER_KINDS
@@ -140,7 +139,8 @@ def _any(names: tuple[str, ...], text: str) -> Q:
 
 
 def forms_of(text: str) -> list[str]:
-    """`text` in the cases to look for: SQLite folds the case of ASCII letters alone."""
-    if connection.vendor != "sqlite" or text.isascii():
+    """`text` in the cases to look for: SQLite, and PostgreSQL in the locale C, fold the case of
+    ASCII letters alone."""
+    if text.isascii():
         return [text]
     return sorted({text, text.lower(), text.upper(), text.title()})
