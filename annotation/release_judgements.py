@@ -32,24 +32,36 @@ def judgement_rows(scope: Scope) -> Iterator[Row]:
 
 def study_entries(scope: Scope) -> list[dict[str, Any]]:
     """The studies behind the judgements, as the manifest tells of them, by slug."""
+    found = entries_of(_answered(scope), withdrawn_from(scope, Study.Kind.FORKS))
+    return [entry for _, entry in found]
+
+
+def entries_of(
+    rows: Sequence[Assignment], withdrawn: Mapping[str, Mapping[str, str]]
+) -> list[tuple[Study, dict[str, Any]]]:
+    """Each study behind `rows` or a withdrawal, by slug, with its entry in the manifest."""
     found: dict[str, list[Assignment]] = {}
-    for row in _answered(scope):
+    for row in rows:
         found.setdefault(row.seat.study.slug, []).append(row)
-    withdrawn = withdrawn_from(scope, Study.Kind.FORKS)
-    studies = Study.objects.filter(slug__in={*found, *withdrawn}).order_by("slug")
-    entries = [entry_of(s, found.get(s.slug, []), withdrawn.get(s.slug, {})) for s in studies]
-    return sorted(entries, key=lambda entry: entry["study"])
+    studies = Study.objects.filter(slug__in={*found, *withdrawn}).select_related("judge")
+    return [
+        (study, entry_of(study, found.get(study.slug, []), withdrawn.get(study.slug, {})))
+        for study in sorted(studies, key=lambda study: study.slug)
+    ]
 
 
 def state(scope: Scope) -> tuple[Any, ...]:
     """What an answer given meanwhile would change."""
-    rows = assignments_of(scope)
     paths = ("slider", "slider__confirmation__onset__prefix", "skip", "finished_at")
+    return (*counts_of(assignments_of(scope), paths), withdrawn_from(scope, Study.Kind.FORKS))
+
+
+def counts_of(rows: QuerySet[Assignment], paths: Sequence[str]) -> tuple[int, ...]:
+    """How many of `rows` have each of `paths`, how many ended otherwise, and confirmed steps."""
     return (
         *(rows.filter(**{f"{path}__isnull": False}).count() for path in paths),
         rows.exclude(ended="").count(),
         StepTime.objects.filter(assignment__in=rows, submitted_at__isnull=False).count(),
-        withdrawn_from(scope, Study.Kind.FORKS),
     )
 
 

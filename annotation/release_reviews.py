@@ -11,8 +11,14 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from annotation.models import Assignment, StepTime, Study
-from annotation.release_judgements import durations, entry_of, head_of, withdrawn_from
+from annotation.models import Assignment, Study
+from annotation.release_judgements import (
+    counts_of,
+    durations,
+    entries_of,
+    head_of,
+    withdrawn_from,
+)
 from benchmark.release_rows import Row, Scope
 from benchmark.release_tables import RUN_STEPS
 
@@ -32,29 +38,17 @@ def review_rows(scope: Scope) -> Iterator[Row]:
 
 def study_entries(scope: Scope) -> list[dict[str, Any]]:
     """The studies of runs, as the manifest tells of them, by slug."""
-    found: dict[str, list[Assignment]] = {}
-    for row in _answered(scope):
-        found.setdefault(row.seat.study.slug, []).append(row)
-    withdrawn = withdrawn_from(scope, Study.Kind.RUNS)
-    studies = Study.objects.filter(slug__in={*found, *withdrawn}).select_related("judge")
-    entries = [
-        entry_of(s, found.get(s.slug, []), withdrawn.get(s.slug, {}))
-        | {"kind": s.kind, "judge": s.judge.name if s.judge else ""}
-        for s in studies
+    found = entries_of(_answered(scope), withdrawn_from(scope, Study.Kind.RUNS))
+    return [
+        entry | {"kind": study.kind, "judge": study.judge.name if study.judge else ""}
+        for study, entry in found
     ]
-    return sorted(entries, key=lambda entry: entry["study"])
 
 
 def state(scope: Scope) -> tuple[Any, ...]:
     """What a review given meanwhile would change."""
-    rows = assignments_of(scope)
     paths = ("review", "review__comparison", "review__comparison__revision", "skip", "finished_at")
-    return (
-        *(rows.filter(**{f"{path}__isnull": False}).count() for path in paths),
-        rows.exclude(ended="").count(),
-        StepTime.objects.filter(assignment__in=rows, submitted_at__isnull=False).count(),
-        withdrawn_from(scope, Study.Kind.RUNS),
-    )
+    return (*counts_of(assignments_of(scope), paths), withdrawn_from(scope, Study.Kind.RUNS))
 
 
 def _answered(scope: Scope) -> list[Assignment]:
